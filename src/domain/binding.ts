@@ -1,0 +1,27 @@
+/** A saved pairing of a pipeline with a runner and its config (runs §5). */
+import { z } from "zod";
+
+/** Runner config as it is written: checked by the runner itself, walked by the host through the runner's schema. */
+export const runnerConfigSchema = z.record(z.string(), z.unknown());
+export type RunnerConfig = z.infer<typeof runnerConfigSchema>;
+
+/** What a pipeline lets its runner use, besides what the runner config selects (runs §15.2). */
+export const resourcePolicySchema = z.strictObject({
+  allowed_model_uuids: z.array(z.string()).default([]),
+  /** Null = every native tool; a list = only these. */
+  allowed_tool_names: z.array(z.string()).nullable().default(null),
+  allow_plugin_storage: z.boolean().default(true),
+  allow_workspace_storage: z.boolean().default(false),
+});
+export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
+
+export interface Binding {
+  readonly pipeline: string;
+  /** As written in the config. */
+  readonly runnerId: string;
+  readonly config: RunnerConfig;
+  readonly configSource: "id" | "alias" | "legacy" | "none";
+  readonly policy: ResourcePolicy;
+  /** Seconds; null = the default of runs §19.1. */
+  readonly deadlineSec: number | null;
+}

@@ -1,0 +1,17 @@
+/** Public ids: opaque, unguessable, prefixed (api §1.2). Made by the IdSource port, never here. */
+import { z } from "zod";
+
+export const ID_PREFIXES = ["run", "ses", "file", "job", "evt", "req"] as const;
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+/** An id as text: the prefix keeps ids of different things apart at compile time. */
+export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
+export type RunId = Id<"run">;
+export type SessionId = Id<"ses">;
+export type FileId = Id<"file">;
+export type EventId = Id<"evt">;
+export type RequestId = Id<"req">;
+
+export const runIdSchema = z.templateLiteral(["run_", z.string().min(1)]);
+export const sessionIdSchema = z.templateLiteral(["ses_", z.string().min(1)]);
+export const fileIdSchema = z.templateLiteral(["file_", z.string().min(1)]);

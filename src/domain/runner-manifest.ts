@@ -1,0 +1,124 @@
+/** What a runner package declares, and the descriptor the registry makes of it (runs §2). */
+import { z } from "zod";
+
+export const CAPABILITIES = [
+  "streaming",
+  "tool_calling",
+  "knowledge_retrieval",
+  "multimodal_input",
+  "interrupt",
+  "steering",
+  "skill_authoring",
+  "event_context",
+  "platform_api",
+  "stateful_session",
+  "interactions",
+] as const;
+export type Capability = (typeof CAPABILITIES)[number];
+
+export const capabilitiesSchema = z.strictObject(
+  Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().default(false)])) as {
+    // Object.fromEntries loses the key union; the list above is the source of both.
+    [Name in Capability]: z.ZodDefault<z.ZodBoolean>;
+  },
+);
+export type Capabilities = z.infer<typeof capabilitiesSchema>;
+
+const operations = <const Names extends readonly [string, ...string[]]>(names: Names) =>
+  z.array(z.enum(names)).default([]);
+
+export const permissionsSchema = z.strictObject({
+  models: operations(["count_tokens", "invoke", "stream", "rerank"]),
+  tools: operations(["detail", "call"]),
+  knowledge_bases: operations(["list", "retrieve"]),
+  history: operations(["page", "search"]),
+  events: operations(["get", "page"]),
+  storage: operations(["plugin", "workspace"]),
+  files: operations(["capture"]),
+  interactions: operations(["request"]),
+  platform_api: z.array(z.never()).default([]),
+});
+export type Permissions = z.infer<typeof permissionsSchema>;
+
+export const CONFIG_ITEM_TYPES = [
+  "model-fallback-selector",
+  "llm-model-selector",
+  "select-llm-model",
+  "rerank-model-selector",
+  "knowledge-base-multi-selector",
+  "select-knowledge-bases",
+  "prompt-editor",
+  "integer",
+  "boolean",
+  "select",
+  "string",
+] as const;
+
+/** Text by language code; `en` is always there. */
+export const labelSchema = z.record(z.string(), z.string());
+
+export const configItemSchema = z.strictObject({
+  id: z.string().optional(),
+  name: z.string().min(1),
+  type: z.enum(CONFIG_ITEM_TYPES),
+  label: labelSchema,
+  description: labelSchema.optional(),
+  required: z.boolean().optional(),
+  default: z.unknown().optional(),
+  options: z.array(z.object({ name: z.string(), label: labelSchema })).optional(),
+});
+export type ConfigItem = z.infer<typeof configItemSchema>;
+
+export const runnerManifestSchema = z.looseObject({
+  kind: z.literal("AgentRunner"),
+  metadata: z.looseObject({
+    name: z.string().min(1),
+    label: labelSchema,
+    description: labelSchema.nullable().default(null),
+    author: z.string().min(1),
+    plugin: z.string().min(1),
+    version: z.string().min(1),
+  }),
+  spec: z.looseObject({
+    config: z.array(configItemSchema).default([]),
+    capabilities: capabilitiesSchema,
+    permissions: permissionsSchema,
+  }),
+});
+export type RunnerManifest = z.infer<typeof runnerManifestSchema>;
+
+export interface RunnerDescriptor {
+  readonly id: string;
+  readonly source: "builtin" | "plugin";
+  readonly label: Readonly<Record<string, string>>;
+  readonly description: Readonly<Record<string, string>> | null;
+  readonly plugin_author: string;
+  readonly plugin_name: string;
+  readonly plugin_version: string;
+  readonly runner_name: string;
+  readonly protocol_version: "1";
+  readonly config_schema: readonly ConfigItem[];
+  readonly capabilities: Capabilities;
+  readonly permissions: Permissions;
+  readonly raw_manifest: unknown;
+}
+
+/** @throws ZodError where the manifest is not valid (runs §2.2, §2.3, §3.1). */
+export function describeRunner(manifest: unknown, source: "builtin" | "plugin"): RunnerDescriptor {
+  const { metadata, spec } = runnerManifestSchema.parse(manifest);
+  return {
+    id: `plugin:${metadata.author}/${metadata.plugin}/${metadata.name}`,
+    source,
+    label: metadata.label,
+    description: metadata.description,
+    plugin_author: metadata.author,
+    plugin_name: metadata.plugin,
+    plugin_version: metadata.version,
+    runner_name: metadata.name,
+    protocol_version: "1",
+    config_schema: spec.config,
+    capabilities: spec.capabilities,
+    permissions: spec.permissions,
+    raw_manifest: manifest,
+  };
+}

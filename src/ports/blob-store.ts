@@ -1,0 +1,28 @@
+/** Bytes by their sha256. Contract: test/contracts/blob-store.ts. */
+import type { CallOptions } from "./options.js";
+
+export interface StoredBlob {
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** Bytes on their way in: nothing is visible until `commit`; disposing without it leaves nothing behind. */
+export interface BlobStaging extends AsyncDisposable {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Flushes to the disk and makes the bytes readable under their sha256; equal bytes are kept once. */
+  commit(): Promise<StoredBlob>;
+}
+
+export interface BlobStore {
+  /** @throws ServiceError `box.quota` when there is no space */
+  stage(): Promise<BlobStaging>;
+  /** @returns size in bytes, or null when there is no such blob */
+  size(sha256: string): Promise<number | null>;
+  /** Bytes from `start` to `end` (inclusive); the stream frees what it holds when it is left early. */
+  read(
+    sha256: string,
+    range: { readonly start: number; readonly end: number } | null,
+    options: CallOptions,
+  ): AsyncIterable<Uint8Array>;
+  remove(sha256: string): Promise<void>;
+}

@@ -1,0 +1,73 @@
+/**
+ * An engine that carries boxes: it creates, starts, opens, inspects and removes what the records name (design §7).
+ * It knows nothing of keys, tenants' rules or runs. Every call has its own time limit and fails with
+ * `box.engine_unavailable` when the engine does not answer; "already there" and "already gone" are no failures.
+ * Contract: test/contracts/box-backend.ts, passed by the Docker adapter and by the fake.
+ */
+import type { BoxSettings } from "../domain/box.js";
+import type { SessionId } from "../domain/ids.js";
+import type { BoxHandle } from "./box-handle.js";
+import type { CallOptions } from "./options.js";
+
+export interface EngineFacts {
+  readonly name: string;
+  readonly version: string;
+  /** Controls really in force, by name (box §10). */
+  readonly isolation: readonly string[];
+  readonly quota: "loop" | "project" | "watchdog" | "none";
+  /** What the host cannot enforce, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+/** Names a box on its engine; everything in it comes from our records. */
+export interface BoxPlace {
+  readonly sessionId: SessionId;
+  readonly tenant: string;
+  readonly uid: number;
+  readonly volume: string;
+  readonly container: string;
+}
+
+export type ContainerState = "running" | "paused" | "stopped";
+
+export interface OwnedContainer {
+  readonly name: string;
+  readonly sessionId: string | null;
+  readonly uid: number | null;
+  readonly state: ContainerState;
+}
+
+export interface Owned {
+  readonly containers: readonly OwnedContainer[];
+  readonly volumes: readonly string[];
+}
+
+export interface BoxBackend {
+  readonly engine: string;
+  /** @throws ServiceError `box.engine_unavailable` when the engine does not answer within 5 s (box §18.1). */
+  probe(options: CallOptions): Promise<EngineFacts>;
+  /** @returns whether the image is there */
+  hasImage(image: string, options: CallOptions): Promise<boolean>;
+  /** Creates the volume and makes it ready with a short preparation container (box §5.2); repeating it is harmless. */
+  prepareWorkspace(
+    place: Pick<BoxPlace, "sessionId" | "tenant" | "uid" | "volume">,
+    settings: BoxSettings,
+    options: CallOptions,
+  ): Promise<void>;
+  /** Makes the container exist and run with these settings. @returns false when it was running already */
+  start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean>;
+  /** @returns null when there is no such container */
+  inspect(
+    container: string,
+    options: CallOptions,
+  ): Promise<{ readonly state: ContainerState; readonly startedAt: string } | null>;
+  /** Opens a handle to a running box for one lease. */
+  open(place: BoxPlace, options: CallOptions): Promise<BoxHandle>;
+  stop(container: string, options: CallOptions): Promise<void>;
+  removeContainer(container: string, options: CallOptions): Promise<void>;
+  removeWorkspace(volume: string, options: CallOptions): Promise<void>;
+  /** Everything on the engine that carries this service's label (box §11.11). */
+  listOwned(options: CallOptions): Promise<Owned>;
+  /** Uids held by boxes of any service on the engine (security §3.1). */
+  listUids(options: CallOptions): Promise<readonly number[]>;
+}

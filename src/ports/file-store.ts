@@ -1,0 +1,27 @@
+/** Records of files: deliveries of runs and uploads (box §9, api §3). Bytes are the blob store's. Contract: test/contracts/file-store.ts. */
+import type { DeliveryState, FileRecord } from "../domain/delivery.js";
+import type { FileId, RunId } from "../domain/ids.js";
+
+export interface FileStore {
+  /** Registers all or none in one transaction (box §8.2). A source path is delivered once per run: a second one is refused by the caller. */
+  register(records: readonly FileRecord[]): Promise<void>;
+  get(tenant: string, id: FileId): Promise<FileRecord | null>;
+  /** Deliveries of a run in order of export. */
+  listByRun(tenant: string, runId: RunId): Promise<readonly FileRecord[]>;
+  /** Newest first. */
+  list(
+    tenant: string,
+    page: {
+      readonly limit: number;
+      readonly after?: FileId | undefined;
+      readonly purpose?: string | undefined;
+    },
+  ): Promise<readonly FileRecord[]>;
+  setState(id: FileId, state: DeliveryState): Promise<void>;
+  /** @returns false when there was none */
+  remove(tenant: string, id: FileId): Promise<boolean>;
+  /** Whether any record still needs these bytes. */
+  isReferenced(sha256: string): Promise<boolean>;
+  /** Records older than the retention (box §9.7). */
+  listOlderThan(createdBefore: number, limit: number): Promise<readonly FileRecord[]>;
+}

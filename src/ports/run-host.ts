@@ -1,0 +1,79 @@
+/**
+ * All a runner may ask for during its run, already narrowed to the run's resources and checked again at every call
+ * (runs §15). A refusal is a ServiceError `host.unauthorized` whose message contains "not authorized"; no time left is
+ * `host.deadline_exceeded` (runs §19.3). Methods for later permissions are absent until they exist.
+ */
+import type { AttachmentOutcome } from "../domain/attachment.js";
+import type { BoxStatus } from "../domain/box.js";
+import type { HistoryPage } from "../domain/history.js";
+import type { SessionId } from "../domain/ids.js";
+import type { Message } from "../domain/message.js";
+import type { JsonSchema, ToolOutcome } from "../domain/tool.js";
+import type { ChatChunk, ChatReply, ChatRequest } from "./chat-model.js";
+import type { CallOptions } from "./options.js";
+
+export interface ModelCall extends ChatRequest {
+  readonly modelId: string;
+  readonly removeThink?: boolean | undefined;
+}
+
+export interface HistoryRequest {
+  readonly direction: "backward" | "forward";
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly contentChars?: number | undefined;
+}
+
+export interface BoundBox {
+  readonly sessionId: SessionId;
+  readonly inbox: string;
+  readonly outbox: string;
+  /** What was lost since the session's last run: one sentence each for the box note (box §11.5); empty = nothing. */
+  readonly notes: readonly string[];
+}
+
+/** An attachment after import: what the user message tells of it, with image bytes where they may be shown (local-agent §4.4). */
+export interface ImportedAttachment extends AttachmentOutcome {
+  readonly reference: string;
+  readonly type: "image" | "voice" | "file";
+}
+
+export interface ImageBytes {
+  readonly mimeType: string;
+  readonly base64: string;
+  readonly sizeBytes: number;
+}
+
+export interface RunHost {
+  /** `invoke_llm`: needs the operation `invoke` on that model. */
+  invokeModel(call: ModelCall, options: CallOptions): Promise<ChatReply>;
+  /** `invoke_llm_stream`: needs the operation `stream` on that model. */
+  streamModel(call: ModelCall, options: CallOptions): AsyncIterable<ChatChunk>;
+  /** `get_tool_detail`. */
+  getToolDetail(name: string, options: CallOptions): Promise<{ description: string; parameters: JsonSchema }>;
+  /**
+   * `call_tool`. A failure of the tool is data. Throws only for refusals and for `host.deadline_exceeded`.
+   * Live output goes into the run's events by itself.
+   */
+  callTool(
+    call: {
+      readonly id: string;
+      readonly name: string;
+      readonly parameters: Readonly<Record<string, unknown>>;
+    },
+    options: CallOptions,
+  ): Promise<ToolOutcome>;
+  /** `get_prompt`: the effective prompt; empty when the host has none of its own. */
+  getPrompt(options: CallOptions): Promise<readonly Message[]>;
+  /** `history_page` of the run's own conversation; without a cursor the newest page (runs §17). */
+  historyPage(request: HistoryRequest, options: CallOptions): Promise<HistoryPage>;
+  /** Bytes of an image attachment of this run, or null where they are not kept or above `maxBytes`. */
+  readImage(reference: string, maxBytes: number, options: CallOptions): Promise<ImageBytes | null>;
+  boxStatus(options: CallOptions): Promise<BoxStatus>;
+  /** Acquires the run's box under the key frozen at admission and binds it; the same again gives the same (box §4.3). */
+  bindBox(options: CallOptions): Promise<BoundBox>;
+  /** Imports every attachment of the run once, after the bind (box §7.1). Each succeeds or fails by itself. */
+  importAttachments(options: CallOptions): Promise<readonly ImportedAttachment[]>;
+  /** Keeps a text too long for the model in the box (local-agent §9.3). @returns its path, or null without a bound box */
+  saveToolResult(callId: string, text: string, options: CallOptions): Promise<string | null>;
+}

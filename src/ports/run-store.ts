@@ -1,0 +1,101 @@
+/**
+ * The ledger: runs and their numbered events (runs §20). Contract: test/contracts/run-store.ts.
+ * - A terminal state never changes; `finish` on a terminal run changes nothing and says so.
+ * - Events of a run are numbered 1..n without gaps; the terminal event and the terminal state are written in one
+ *   transaction. An append to a terminal run is refused.
+ */
+import type { AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
+import type { Chat, RunInput } from "../domain/event.js";
+import type { RunId, SessionId } from "../domain/ids.js";
+import type { FinishReason, RunWarning } from "../domain/result.js";
+import type { OutboxEntry, RunError, RunEvent, RunState, TerminalState } from "../domain/run.js";
+import type { Usage } from "../domain/usage.js";
+
+/** A run as it is stored; the run object of api §2 is made from it and the deliveries. */
+export interface RunRecord {
+  readonly id: RunId;
+  readonly tenant: string;
+  readonly pipeline: string;
+  /** Canonical runner id. */
+  readonly runner: string;
+  /** Frozen binding config, as JSON. */
+  readonly chat: Chat;
+  /** Key of the conversation whose runs go one after another (runs §7.5). */
+  readonly conversation: string;
+  readonly eventId: string;
+  readonly surface: string;
+  readonly state: RunState;
+  readonly session: { readonly id: SessionId; readonly key: string } | null;
+  readonly input: RunInput;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly attachments: readonly AttachmentOutcome[];
+  /** In the order of `attachments`. */
+  readonly attachmentSources: readonly AttachmentSource[];
+  readonly onDisconnect: "continue" | "cancel";
+  /** Of the attempt before, when this run repeats one (runs §9.2). */
+  readonly retryOf: RunId | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly message: { readonly content: string; readonly partial: boolean } | null;
+  readonly outboxLeft: readonly OutboxEntry[];
+  readonly model: string | null;
+  readonly toolRounds: number;
+  readonly usage: Usage;
+  readonly finishReason: FinishReason | null;
+  readonly warnings: readonly RunWarning[];
+  readonly error: RunError | null;
+}
+
+/** What may still change while a run is not terminal. */
+export type RunChange = Partial<
+  Pick<RunRecord, "state" | "session" | "attachments" | "startedAt" | "model" | "toolRounds" | "warnings">
+>;
+
+export interface RunOutcome {
+  readonly state: TerminalState;
+  readonly endedAt: number;
+  readonly message: RunRecord["message"];
+  readonly outboxLeft: readonly OutboxEntry[];
+  readonly attachments: readonly AttachmentOutcome[];
+  readonly model: string | null;
+  readonly toolRounds: number;
+  readonly usage: Usage;
+  readonly finishReason: FinishReason | null;
+  readonly warnings: readonly RunWarning[];
+  readonly error: RunError | null;
+}
+
+export type NewRunEvent = Pick<RunEvent, "type" | "data" | "timestamp">;
+
+export interface RunFilter {
+  readonly session?: SessionId | undefined;
+  /** `launcher_type:launcher_id`. */
+  readonly chat?: string | undefined;
+  readonly states?: readonly RunState[] | undefined;
+  readonly limit: number;
+  /** Id of the last run of the page before. */
+  readonly after?: RunId | undefined;
+}
+
+export interface RunStore {
+  create(run: RunRecord): Promise<void>;
+  /** @returns null for an unknown id and for one of another tenant */
+  get(tenant: string, id: RunId): Promise<RunRecord | null>;
+  /** Newest first. */
+  list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]>;
+  update(id: RunId, change: RunChange): Promise<void>;
+  /** @returns the event with its number; null when the run is terminal already */
+  appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null>;
+  eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]>;
+  /**
+   * Writes outcome and terminal event in one transaction. `event` gets the record as it will stand, so that its data
+   * can be the run object. @returns null when the run was terminal already
+   */
+  finish(id: RunId, outcome: RunOutcome, event: (record: RunRecord) => NewRunEvent): Promise<RunEvent | null>;
+  /** Runs that are not terminal, oldest first: what a start finds of the process before (runs §20.4). */
+  listOpen(): Promise<readonly RunRecord[]>;
+  /** A delivery that failed turns `completed` into `failed` (box §9.6); every other terminal state stays. */
+  failDelivered(id: RunId, error: RunError): Promise<void>;
+}

@@ -1,0 +1,26 @@
+/** Records of sessions: the truth of which box belongs to which key (design §1.3). Contract: test/contracts/session-store.ts. */
+import type { SessionId } from "../domain/ids.js";
+import type { SessionRecord } from "../domain/session.js";
+
+export interface SessionStore {
+  /**
+   * Inserts unless a record with that tenant and identity exists; simultaneous calls agree on one record (box §4.2).
+   * @returns the record that stands
+   */
+  findOrCreate(record: SessionRecord): Promise<SessionRecord>;
+  /** @returns null for an unknown id and for one of another tenant (api §1.3) */
+  get(tenant: string, id: SessionId): Promise<SessionRecord | null>;
+  findByIdentity(tenant: string, identity: string): Promise<SessionRecord | null>;
+  /** Changes the named fields. @returns the record after it, null when it is gone */
+  update(
+    id: SessionId,
+    change: Partial<Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "lastUsedAt">>,
+  ): Promise<SessionRecord | null>;
+  list(
+    tenant: string,
+    page: { readonly limit: number; readonly after: string | null },
+  ): Promise<readonly SessionRecord[]>;
+  /** All records of the service, for reconciliation with the engine. */
+  listAll(): Promise<readonly SessionRecord[]>;
+  remove(id: SessionId): Promise<void>;
+}

@@ -1,0 +1,31 @@
+/** Message history of conversations (runs §17). Contract: test/contracts/transcript-store.ts. */
+import type { TranscriptItem } from "../domain/history.js";
+import type { Message } from "../domain/message.js";
+
+/** Rows of one conversation: tenant, bot, pipeline and thread are part of the key (runs §17.1). */
+export interface NewTranscriptItem {
+  readonly tenant: string;
+  readonly conversation: string;
+  readonly runId: string;
+  readonly eventId: string | null;
+  readonly message: Message;
+  readonly partial: boolean;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+export interface TranscriptStore {
+  append(item: NewTranscriptItem): Promise<TranscriptItem>;
+  /** Up to `limit` items strictly before (backward, newest first) or after (forward, oldest first) a sequence. */
+  page(
+    tenant: string,
+    conversation: string,
+    request: {
+      readonly direction: "backward" | "forward";
+      readonly from: number | null;
+      readonly limit: number;
+    },
+  ): Promise<readonly TranscriptItem[]>;
+  /** Tool calls of a run without an answer, in order: closed with `interrupted` after a crash (local-agent §12.15). */
+  unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;
+}

@@ -1,0 +1,52 @@
+/** What surfaces may do with runs: admit a message, look, follow, cancel, repeat, acknowledge (api §2). */
+import type { FileId, RunId, SessionId } from "../domain/ids.js";
+import type { PublicStatus, Run, RunEvent } from "../domain/run.js";
+import type { CallOptions } from "../ports/options.js";
+import type { Caller, MessageRequest } from "./run-request.js";
+
+export interface Admission {
+  readonly run: Run;
+  /** The conversation was busy: the run waits behind another one (runs §7.5). */
+  readonly queued: boolean;
+}
+
+export interface RunQuery {
+  readonly session?: SessionId | undefined;
+  readonly chat?: string | undefined;
+  readonly status?: PublicStatus | undefined;
+  readonly limit: number;
+  readonly after?: RunId | undefined;
+}
+
+export interface RunPage {
+  readonly runs: readonly Run[];
+  readonly hasMore: boolean;
+}
+
+/** Ids of another tenant are `run.not_found` everywhere (api §1.3). */
+export interface RunService {
+  /** Stores the message and queues its run. Refusals (unknown pipeline, bad template) come before anything is created. */
+  admit(request: MessageRequest, caller: Caller, options: CallOptions): Promise<Admission>;
+  get(caller: Caller, id: RunId): Promise<Run>;
+  list(caller: Caller, query: RunQuery): Promise<RunPage>;
+  /** Resolves when the run is terminal; aborting stops the waiting, not the run. */
+  wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run>;
+  /**
+   * Every event after `after`, then live ones, until the terminal one: no gap, no repeat (runs §9.4).
+   * @throws ServiceError `run.not_found` at the first step
+   */
+  follow(caller: Caller, id: RunId, after: number, options: CallOptions): AsyncIterable<RunEvent>;
+  /** @throws ServiceError `run.ended` when it is terminal already */
+  cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run>;
+  /** A failed or timed-out run again, as a new run with the same input and attachments (api §2). */
+  retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission>;
+  /** What the bot's platform did with a file; `failed` marks the run failed, nothing is sent again (box §9.6). */
+  acknowledge(
+    caller: Caller,
+    id: RunId,
+    fileId: FileId,
+    report: { readonly state: "sent" | "failed"; readonly detail: string | null },
+  ): Promise<Run>;
+  /** The surface lost its client; stops the run only if its request asked for that (runs §9.3). */
+  clientGone(id: RunId): void;
+}
