@@ -1,0 +1,167 @@
+/**
+ * Builds the image of boxes through the engine (design §4): `--target slim|full|max` (default full) with the smaller
+ * ones on the way. Nothing happens when the image of this box-image/ is there already.
+ *
+ *   --base NAME   start from this image   --fresh   new base and no build cache, for security updates
+ */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { provideBase, proxyArguments } from "./lib/box-base.mjs";
+import { smokeTest } from "./lib/box-smoke.mjs";
+import { lineTail } from "./lib/commands.mjs";
+import { Engine, EngineError } from "./lib/engine.mjs";
+import { EXIT, Failure, runMain } from "./lib/failure.mjs";
+import { withLock } from "./lib/lock.mjs";
+import { elapsed, Progress, say } from "./lib/progress.mjs";
+import { packFolder } from "./lib/tar.mjs";
+
+/** @typedef {(detail: string) => void} Report */
+
+const REPOSITORY = "berth-box";
+const TARGETS = ["slim", "full", "max"];
+const SILENCE_MS = 600_000;
+const FOLDER = fileURLToPath(new URL("../box-image/", import.meta.url));
+const DPKG_OPTIONS = join(FOLDER, "rootfs/etc/dpkg/dpkg.cfg.d/berth");
+
+/**
+ * @param {{ target?: string | undefined, base?: string | undefined, fresh?: boolean }} [options]
+ * @returns {Promise<void>} when the tags `berth-box:<target>` name images of this box-image/
+ */
+export async function buildBoxImage({ target = "full", base, fresh = false } = {}) {
+  const engine = new Engine(process.env);
+  const context = packFolder(FOLDER, ["Dockerfile", "rootfs"]);
+  const program = readFileSync(join(FOLDER, "smoke-test.py"), "utf8");
+  const images = TARGETS.slice(0, TARGETS.indexOf(target) + 1).map((name) => {
+    const hash = createHash("sha256").update(context).update(program).update(name).digest("hex").slice(0, 12);
+    return { target: name, tag: `${name}-${hash}` };
+  });
+  if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
+  await withLock("box-image", async () => {
+    // Another process may have built it while this one waited.
+    if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
+    await build(engine, { images, context, program, base, fresh });
+  });
+}
+
+/** @param {readonly { tag: string }[]} images */
+const namesOf = (images) => images.map(({ tag }) => `${REPOSITORY}:${tag}`).join(", ");
+
+/**
+ * @param {Engine} engine
+ * @param {readonly { target: string, tag: string }[]} images
+ * @returns {Promise<boolean>} whether all of them were there
+ */
+async function tagExisting(engine, images) {
+  for (const { target, tag } of images) {
+    try {
+      await engine.text("POST", `/images/${REPOSITORY}:${tag}/tag`, {
+        query: { repo: REPOSITORY, tag: target },
+      });
+    } catch (error) {
+      if (error instanceof EngineError && error.status === 404) return false;
+      throw error;
+    }
+  }
+  return true;
+}
+
+/**
+ * @param {Engine} engine
+ * @param {{ images: readonly { target: string, tag: string }[], context: Buffer, program: string,
+ *   base: string | undefined, fresh: boolean }} plan
+ */
+async function build(engine, { images, context, program, base, fresh }) {
+  const startedAt = Date.now();
+  const progress = new Progress(1 + 2 * images.length);
+  say(`Building ${namesOf(images)}. The first time this takes a few minutes.`);
+  const baseName = await progress.step(
+    "Base system: from the registry, else made from this machine's packages",
+    (report) =>
+      base === undefined
+        ? provideBase(engine, { fresh, dpkgOptions: DPKG_OPTIONS }, report)
+        : Promise.resolve(base),
+  );
+  for (const [index, { target, tag }] of images.entries()) {
+    const image = await progress.step(`Image ${target}, on ${baseName}`, (report) =>
+      buildTarget(engine, { target, base: baseName, context, withoutCache: fresh && index === 0 }, report),
+    );
+    await progress.step(`Smoke test of ${target}, in a box without network`, async (report) => {
+      await smokeTest(engine, { image, target, program }, report);
+      for (const name of [tag, target]) {
+        await engine.text("POST", `/images/${image}/tag`, { query: { repo: REPOSITORY, tag: name } });
+      }
+    });
+  }
+  say(`Box image is ready after ${elapsed(startedAt)}: ${await sizesOf(engine, images)}.`);
+}
+
+/**
+ * @param {Engine} engine
+ * @param {{ target: string, base: string, context: Buffer, withoutCache: boolean }} input
+ * @param {Report} report
+ * @returns {Promise<string>} the id of the image
+ */
+async function buildTarget(engine, { target, base, context, withoutCache }, report) {
+  const query = {
+    target,
+    // Packages come over the machine's own network: its names, proxies and mirror work there.
+    networkmode: "host",
+    buildargs: JSON.stringify({ BASE: base, ...proxyArguments(process.env) }),
+    nocache: withoutCache ? "1" : "0",
+    forcerm: "1",
+  };
+  let step = "";
+  const tail = lineTail((line) => {
+    step = /^(Step \d+\/\d+)/.exec(line)?.[1] ?? step;
+    report(`${step} · ${line}`);
+  });
+  /** @type {AsyncGenerator<{ stream?: string, error?: string, aux?: { ID?: string } }>} */
+  const events = engine.lines("POST", "/build", { query, body: context, timeoutMs: SILENCE_MS });
+  let image = "";
+  for await (const { stream = "", error, aux } of events) {
+    tail.add(stream);
+    image = aux?.ID ?? image;
+    if (error !== undefined) {
+      const hint =
+        "Next step: if packages could not be fetched, make `apt-get update` work (http_proxy is passed on) and try again.";
+      throw new Failure(`${tail.text()}\n\nThe ${target} image could not be built: ${error}`, { hint });
+    }
+  }
+  return image;
+}
+
+/**
+ * @param {Engine} engine
+ * @param {readonly { target: string, tag: string }[]} images
+ */
+async function sizesOf(engine, images) {
+  const sizes = images.map(async ({ target, tag }) => {
+    /** @type {{ Size: number }} */
+    const { Size } = await engine.json("GET", `/images/${REPOSITORY}:${tag}/json`);
+    return `${REPOSITORY}:${target} (${Math.round(Size / 1e6)} MB)`;
+  });
+  return (await Promise.all(sizes)).join(", ");
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      target: { type: "string", multiple: true, default: ["full"] },
+      base: { type: "string" },
+      fresh: { type: "boolean", default: false },
+    },
+  });
+  const unknown = values.target.find((name) => !TARGETS.includes(name));
+  if (unknown !== undefined) {
+    throw new Failure(`There is no target ${unknown}; there are ${TARGETS.join(", ")}.`, {
+      exitCode: EXIT.usage,
+    });
+  }
+  const target = TARGETS.findLast((name) => values.target.includes(name));
+  await buildBoxImage({ ...values, target });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runMain(main);

@@ -1,0 +1,70 @@
+/** Child processes: shown to the user, or watched quietly with the end of their output kept for the error. */
+import { spawn } from "node:child_process";
+import { Failure, messageOf } from "./failure.mjs";
+
+const TAIL_LINES = 30;
+
+/**
+ * Keeps the last lines of a stream of text.
+ * @param {(line: string) => void} [onLine]
+ */
+export function lineTail(onLine) {
+  /** @type {string[]} */
+  const lines = [];
+  let rest = "";
+  return {
+    /** @param {string} text */
+    add(text) {
+      const parts = (rest + text).split(/\r?\n|\r/);
+      rest = (parts.pop() ?? "").slice(-4000);
+      for (const line of parts.filter((part) => part.trim() !== "")) {
+        lines.push(line);
+        if (lines.length > TAIL_LINES) lines.shift();
+        onLine?.(line);
+      }
+    },
+    text: () => [...lines, rest].join("\n").trim(),
+  };
+}
+
+/**
+ * Runs a command on the user's own terminal and gives its exit code.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]
+ * @returns {Promise<number>}
+ */
+export function runShown(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { stdio: "inherit", ...options });
+    child.once("error", (error) => reject(new Failure(`${command} cannot be started: ${error.message}`)));
+    child.once("exit", (code, signal) => resolve(code ?? (signal === null ? 1 : 130)));
+  });
+}
+
+/**
+ * Runs a command whose output only matters when it fails.
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {{ env?: NodeJS.ProcessEnv, report?: (line: string) => void, hint?: string }} [options]
+ * @returns {Promise<string>} the end of its output
+ */
+export function runQuiet(command, args, { env = process.env, report, hint = "" } = {}) {
+  return new Promise((resolve, reject) => {
+    const tail = lineTail(report);
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => tail.add(text));
+    }
+    child.once("error", (error) =>
+      reject(new Failure(`${command} cannot be started: ${messageOf(error)}`, { hint })),
+    );
+    child.once("close", (code, signal) => {
+      if (code === 0) resolve(tail.text());
+      else
+        reject(
+          new Failure(`${tail.text()}\n\n${command} ${args[0] ?? ""} failed (${signal ?? code}).`, { hint }),
+        );
+    });
+  });
+}
