@@ -19,3 +19,16 @@ export interface HistoryPage {
   readonly prev_cursor: string | null;
   readonly has_more: boolean;
 }
+
+/** Calls of assistant messages that no tool message answers, in order; an id that comes twice needs two answers. */
+export function findUnansweredCalls(
+  messages: readonly Message[],
+): readonly { readonly id: string; readonly name: string }[] {
+  const open: { id: string; name: string }[] = [];
+  for (const message of messages) {
+    for (const call of message.tool_calls ?? []) open.push({ id: call.id, name: call.function.name });
+    const answered = message.role === "tool" ? open.findIndex(({ id }) => id === message.tool_call_id) : -1;
+    if (answered >= 0) open.splice(answered, 1);
+  }
+  return open;
+}

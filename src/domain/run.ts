@@ -20,6 +20,7 @@ export const RUN_STATES = [
 ] as const;
 export type RunState = (typeof RUN_STATES)[number];
 export type TerminalState = "completed" | "failed" | "cancelled" | "timeout";
+export type OpenState = Exclude<RunState, TerminalState>;
 
 export function isTerminal(state: RunState): state is TerminalState {
   return state === "completed" || state === "failed" || state === "cancelled" || state === "timeout";

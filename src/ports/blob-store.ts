@@ -18,11 +18,20 @@ export interface BlobStore {
   stage(): Promise<BlobStaging>;
   /** @returns size in bytes, or null when there is no such blob */
   size(sha256: string): Promise<number | null>;
-  /** Bytes from `start` to `end` (inclusive); the stream frees what it holds when it is left early. */
+  /**
+   * Bytes from `start` to `end` (inclusive), or as far as there are any; the stream frees what it holds when it is left early.
+   * @throws ServiceError `file.not_found` when there is no such blob
+   */
   read(
     sha256: string,
     range: { readonly start: number; readonly end: number } | null,
     options: CallOptions,
   ): AsyncIterable<Uint8Array>;
-  remove(sha256: string): Promise<void>;
+  /**
+   * Already gone is no failure.
+   * @param unlessCommittedSince Unix milliseconds: a blob committed at or after that time stays, because whoever
+   *   committed it may be about to write the record that refers to it
+   * @returns whether the bytes were removed
+   */
+  remove(sha256: string, unlessCommittedSince?: number): Promise<boolean>;
 }

@@ -2,6 +2,13 @@
 import type { DeliveryState, FileRecord } from "../domain/delivery.js";
 import type { FileId, RunId } from "../domain/ids.js";
 
+export interface FilePage {
+  readonly limit: number;
+  /** Id of the last record of the page before. */
+  readonly after?: FileId | undefined;
+  readonly purpose?: string | undefined;
+}
+
 export interface FileStore {
   /** Registers all or none in one transaction (box §8.2). A source path is delivered once per run: a second one is refused by the caller. */
   register(records: readonly FileRecord[]): Promise<void>;
@@ -9,19 +16,12 @@ export interface FileStore {
   /** Deliveries of a run in order of export. */
   listByRun(tenant: string, runId: RunId): Promise<readonly FileRecord[]>;
   /** Newest first. */
-  list(
-    tenant: string,
-    page: {
-      readonly limit: number;
-      readonly after?: FileId | undefined;
-      readonly purpose?: string | undefined;
-    },
-  ): Promise<readonly FileRecord[]>;
+  list(tenant: string, page: FilePage): Promise<readonly FileRecord[]>;
   setState(id: FileId, state: DeliveryState): Promise<void>;
   /** @returns false when there was none */
   remove(tenant: string, id: FileId): Promise<boolean>;
-  /** Whether any record still needs these bytes. */
+  /** Whether any record still needs these bytes: a file, or an attachment of a stored run. */
   isReferenced(sha256: string): Promise<boolean>;
-  /** Records older than the retention (box §9.7). */
+  /** Records older than the retention, oldest first (box §9.7). */
   listOlderThan(createdBefore: number, limit: number): Promise<readonly FileRecord[]>;
 }

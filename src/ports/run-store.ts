@@ -8,7 +8,7 @@ import type { AttachmentOutcome, AttachmentSource } from "../domain/attachment.j
 import type { Chat, RunInput } from "../domain/event.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import type { FinishReason, RunWarning } from "../domain/result.js";
-import type { OutboxEntry, RunError, RunEvent, RunState, TerminalState } from "../domain/run.js";
+import type { OpenState, OutboxEntry, RunError, RunEvent, RunState, TerminalState } from "../domain/run.js";
 import type { Usage } from "../domain/usage.js";
 
 /** A run as it is stored; the run object of api §2 is made from it and the deliveries. */
@@ -18,7 +18,6 @@ export interface RunRecord {
   readonly pipeline: string;
   /** Canonical runner id. */
   readonly runner: string;
-  /** Frozen binding config, as JSON. */
   readonly chat: Chat;
   /** Key of the conversation whose runs go one after another (runs §7.5). */
   readonly conversation: string;
@@ -50,7 +49,9 @@ export interface RunRecord {
 
 /** What may still change while a run is not terminal. */
 export type RunChange = Partial<
-  Pick<RunRecord, "state" | "session" | "attachments" | "startedAt" | "model" | "toolRounds" | "warnings">
+  Pick<RunRecord, "session" | "attachments" | "startedAt" | "model" | "toolRounds" | "warnings"> & {
+    readonly state: OpenState;
+  }
 >;
 
 export interface RunOutcome {
@@ -83,11 +84,13 @@ export interface RunStore {
   create(run: RunRecord): Promise<void>;
   /** @returns null for an unknown id and for one of another tenant */
   get(tenant: string, id: RunId): Promise<RunRecord | null>;
-  /** Newest first. */
+  /** Newest first. After a run that is not there the page is empty. */
   list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]>;
-  update(id: RunId, change: RunChange): Promise<void>;
+  /** @returns false when the run is terminal: nothing was changed. A terminal state is `finish`'s to write. */
+  update(id: RunId, change: RunChange): Promise<boolean>;
   /** @returns the event with its number; null when the run is terminal already */
   appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null>;
+  /** Oldest first. */
   eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]>;
   /**
    * Writes outcome and terminal event in one transaction. `event` gets the record as it will stand, so that its data
@@ -98,4 +101,9 @@ export interface RunStore {
   listOpen(): Promise<readonly RunRecord[]>;
   /** A delivery that failed turns `completed` into `failed` (box §9.6); every other terminal state stays. */
   failDelivered(id: RunId, error: RunError): Promise<void>;
+  /**
+   * Lets go of kept attachment bytes of terminal runs older than the retention (box §9.7): their sources become
+   * `refused` with this reason. @returns sha256 of at most `limit` attachments; a blob that nobody else refers to may go
+   */
+  releaseAttachments(createdBefore: number, reason: string, limit: number): Promise<readonly string[]>;
 }

@@ -2,6 +2,16 @@
 import type { SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 
+export type SessionChange = Partial<
+  Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "lastUsedAt">
+>;
+
+export interface SessionPage {
+  readonly limit: number;
+  /** Id of the last session of the page before. */
+  readonly after: string | null;
+}
+
 export interface SessionStore {
   /**
    * Inserts unless a record with that tenant and identity exists; simultaneous calls agree on one record (box §4.2).
@@ -12,14 +22,9 @@ export interface SessionStore {
   get(tenant: string, id: SessionId): Promise<SessionRecord | null>;
   findByIdentity(tenant: string, identity: string): Promise<SessionRecord | null>;
   /** Changes the named fields. @returns the record after it, null when it is gone */
-  update(
-    id: SessionId,
-    change: Partial<Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "lastUsedAt">>,
-  ): Promise<SessionRecord | null>;
-  list(
-    tenant: string,
-    page: { readonly limit: number; readonly after: string | null },
-  ): Promise<readonly SessionRecord[]>;
+  update(id: SessionId, change: SessionChange): Promise<SessionRecord | null>;
+  /** Newest first. */
+  list(tenant: string, page: SessionPage): Promise<readonly SessionRecord[]>;
   /** All records of the service, for reconciliation with the engine. */
   listAll(): Promise<readonly SessionRecord[]>;
   remove(id: SessionId): Promise<void>;

@@ -14,17 +14,20 @@ export interface NewTranscriptItem {
   readonly createdAt: number;
 }
 
+export interface TranscriptPageRequest {
+  readonly direction: "backward" | "forward";
+  /** Null = from the newest (backward) or the oldest (forward) item. */
+  readonly from: number | null;
+  readonly limit: number;
+}
+
 export interface TranscriptStore {
   append(item: NewTranscriptItem): Promise<TranscriptItem>;
   /** Up to `limit` items strictly before (backward, newest first) or after (forward, oldest first) a sequence. */
   page(
     tenant: string,
     conversation: string,
-    request: {
-      readonly direction: "backward" | "forward";
-      readonly from: number | null;
-      readonly limit: number;
-    },
+    request: TranscriptPageRequest,
   ): Promise<readonly TranscriptItem[]>;
   /** Tool calls of a run without an answer, in order: closed with `interrupted` after a crash (local-agent §12.15). */
   unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;

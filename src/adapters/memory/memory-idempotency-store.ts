@@ -1,0 +1,27 @@
+/** Idempotency keys in memory: a double for tests that keeps the promises of the port. */
+import type { RunId } from "../../domain/ids.js";
+import type { IdempotencyRecord, IdempotencyStore } from "../../ports/idempotency-store.js";
+
+export class MemoryIdempotencyStore implements IdempotencyStore {
+  readonly #records = new Map<string, IdempotencyRecord>();
+
+  async claim(record: IdempotencyRecord, expiredBefore: number): Promise<IdempotencyRecord> {
+    const place = placeOf(record);
+    const standing = this.#records.get(place);
+    if (standing !== undefined && standing.createdAt >= expiredBefore) return standing;
+    this.#records.set(place, record);
+    return record;
+  }
+
+  async replace(record: IdempotencyRecord, old: RunId): Promise<IdempotencyRecord> {
+    const place = placeOf(record);
+    const standing = this.#records.get(place);
+    if (standing !== undefined && standing.runId !== old) return standing;
+    this.#records.set(place, record);
+    return record;
+  }
+}
+
+function placeOf(record: IdempotencyRecord): string {
+  return JSON.stringify([record.tenant, record.key]);
+}

@@ -1,0 +1,126 @@
+/** The ledger in memory: a double for tests that keeps the promises of the port. */
+import type { RunId } from "../../domain/ids.js";
+import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
+import type {
+  NewRunEvent,
+  RunChange,
+  RunFilter,
+  RunOutcome,
+  RunRecord,
+  RunStore,
+} from "../../ports/run-store.js";
+
+interface StoredRun {
+  record: RunRecord;
+  readonly events: RunEvent[];
+}
+
+export class MemoryRunStore implements RunStore {
+  /** In order of creation. */
+  readonly #runs = new Map<RunId, StoredRun>();
+
+  async create(run: RunRecord): Promise<void> {
+    if (this.#runs.has(run.id)) throw new Error(`There is a run ${run.id} already.`);
+    this.#runs.set(run.id, { record: structuredClone(run), events: [] });
+  }
+
+  async get(tenant: string, id: RunId): Promise<RunRecord | null> {
+    const record = this.#runs.get(id)?.record;
+    return record?.tenant === tenant ? record : null;
+  }
+
+  async list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]> {
+    const newestFirst = this.#records()
+      .filter((record) => record.tenant === tenant)
+      .toReversed();
+    const start =
+      filter.after === undefined ? 0 : newestFirst.findIndex(({ id }) => id === filter.after) + 1 || Infinity;
+    return newestFirst
+      .slice(start)
+      .filter((record) => passes(record, filter))
+      .slice(0, filter.limit);
+  }
+
+  async update(id: RunId, change: RunChange): Promise<boolean> {
+    const run = this.#open(id);
+    if (run === null) return false;
+    run.record = { ...run.record, ...structuredClone(change) };
+    return true;
+  }
+
+  async appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null> {
+    const run = this.#open(id);
+    return run === null ? null : append(run, event);
+  }
+
+  async eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]> {
+    return (this.#runs.get(id)?.events ?? []).filter((event) => event.sequence > sequence).slice(0, limit);
+  }
+
+  async finish(
+    id: RunId,
+    outcome: RunOutcome,
+    event: (record: RunRecord) => NewRunEvent,
+  ): Promise<RunEvent | null> {
+    const run = this.#open(id);
+    if (run === null) return null;
+    const record = { ...run.record, ...structuredClone(outcome) };
+    const last = append(run, event(record));
+    run.record = record;
+    return last;
+  }
+
+  async listOpen(): Promise<readonly RunRecord[]> {
+    return this.#records().filter(({ state }) => !isTerminal(state));
+  }
+
+  async failDelivered(id: RunId, error: RunError): Promise<void> {
+    const run = this.#runs.get(id);
+    if (run?.record.state !== "completed") return;
+    run.record = { ...run.record, state: "failed", error: structuredClone(error) };
+  }
+
+  async releaseAttachments(createdBefore: number, reason: string, limit: number): Promise<readonly string[]> {
+    const released: string[] = [];
+    for (const run of this.#runs.values()) {
+      if (run.record.createdAt >= createdBefore || !isTerminal(run.record.state)) continue;
+      const attachmentSources = run.record.attachmentSources.map((source) => {
+        if (source.kind !== "blob" || released.length >= limit) return source;
+        released.push(source.sha256);
+        return { kind: "refused" as const, reason, sizeBytes: source.sizeBytes };
+      });
+      run.record = { ...run.record, attachmentSources };
+    }
+    return released;
+  }
+
+  /** Whether an attachment of a stored run needs these bytes; asked by the file store. */
+  refersTo(sha256: string): boolean {
+    return this.#records().some(({ attachmentSources }) =>
+      attachmentSources.some((source) => source.kind === "blob" && source.sha256 === sha256),
+    );
+  }
+
+  #records(): RunRecord[] {
+    return Array.from(this.#runs.values(), ({ record }) => record);
+  }
+
+  #open(id: RunId): StoredRun | null {
+    const run = this.#runs.get(id);
+    return run === undefined || isTerminal(run.record.state) ? null : run;
+  }
+}
+
+function append(run: StoredRun, event: NewRunEvent): RunEvent {
+  const sequence = run.events.length + 1;
+  const stored: RunEvent = { ...structuredClone(event), run_id: run.record.id, sequence };
+  run.events.push(stored);
+  return stored;
+}
+
+function passes(record: RunRecord, filter: RunFilter): boolean {
+  if (filter.session !== undefined && record.session?.id !== filter.session) return false;
+  const { launcher_type, launcher_id } = record.chat;
+  if (filter.chat !== undefined && `${launcher_type}:${launcher_id}` !== filter.chat) return false;
+  return filter.states === undefined || filter.states.includes(record.state);
+}

@@ -1,0 +1,29 @@
+/** All stores in memory, for tests: each passes the contract that the real one passes. */
+import type { Clock } from "../../ports/clock.js";
+import { MemoryBlobStore } from "./memory-blob-store.js";
+import { MemoryFileStore } from "./memory-file-store.js";
+import { MemoryIdempotencyStore } from "./memory-idempotency-store.js";
+import { MemoryRunStore } from "./memory-run-store.js";
+import { MemorySessionStore } from "./memory-session-store.js";
+import { MemoryTranscriptStore } from "./memory-transcript-store.js";
+
+export interface MemoryStores {
+  readonly runs: MemoryRunStore;
+  readonly sessions: MemorySessionStore;
+  readonly transcripts: MemoryTranscriptStore;
+  readonly files: MemoryFileStore;
+  readonly idempotency: MemoryIdempotencyStore;
+  readonly blobs: MemoryBlobStore;
+}
+
+export function openMemoryStores(deps: { readonly clock: Clock }): MemoryStores {
+  const runs = new MemoryRunStore();
+  return {
+    runs,
+    sessions: new MemorySessionStore(),
+    transcripts: new MemoryTranscriptStore(),
+    files: new MemoryFileStore({ runs }),
+    idempotency: new MemoryIdempotencyStore(),
+    blobs: new MemoryBlobStore({ clock: deps.clock }),
+  };
+}
