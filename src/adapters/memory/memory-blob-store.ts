@@ -16,6 +16,7 @@ export interface MemoryBlobDeps {
   readonly capacityBytes?: number | undefined;
 }
 
+const STAGING_ENDED = "The staging has ended.";
 /** Bytes that come out in one piece of a read. */
 const PIECE_BYTES = 65_536;
 
@@ -32,12 +33,12 @@ export class MemoryBlobStore implements BlobStore {
     let closed = false;
     return {
       write: async (bytes) => {
-        if (closed) throw new Error("The staging has ended.");
+        if (closed) throw new Error(STAGING_ENDED);
         this.#checkCapacity(pieces, bytes);
         pieces.push(Uint8Array.from(bytes));
       },
       commit: async () => {
-        if (closed) throw new Error("The staging has ended.");
+        if (closed) throw new Error(STAGING_ENDED);
         closed = true;
         return this.#keep(Buffer.concat(pieces));
       },

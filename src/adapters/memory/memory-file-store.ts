@@ -15,7 +15,8 @@ export class MemoryFileStore implements FileStore {
   async register(records: readonly FileRecord[]): Promise<void> {
     const ids = new Set(records.map(({ id }) => id));
     const taken = records.find(({ id }) => this.#files.has(id));
-    if (taken !== undefined || ids.size < records.length) throw new Error("A file id comes twice.");
+    if (taken !== undefined || ids.size < records.length)
+      throw new Error("There is a file of that id already.");
     for (const record of records) this.#files.set(record.id, record);
   }
 

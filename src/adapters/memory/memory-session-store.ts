@@ -8,7 +8,7 @@ export class MemorySessionStore implements SessionStore {
   readonly #sessions = new Map<SessionId, SessionRecord>();
 
   async findOrCreate(record: SessionRecord): Promise<SessionRecord> {
-    const standing = await this.findByIdentity(record.tenant, record.identity);
+    const standing = this.#find(record.tenant, record.identity);
     if (standing !== null) return standing;
     this.#sessions.set(record.id, record);
     return record;
@@ -20,8 +20,7 @@ export class MemorySessionStore implements SessionStore {
   }
 
   async findByIdentity(tenant: string, identity: string): Promise<SessionRecord | null> {
-    const records = [...this.#sessions.values()];
-    return records.find((record) => record.tenant === tenant && record.identity === identity) ?? null;
+    return this.#find(tenant, identity);
   }
 
   async update(id: SessionId, change: SessionChange): Promise<SessionRecord | null> {
@@ -47,5 +46,10 @@ export class MemorySessionStore implements SessionStore {
 
   async remove(id: SessionId): Promise<void> {
     this.#sessions.delete(id);
+  }
+
+  #find(tenant: string, identity: string): SessionRecord | null {
+    const records = [...this.#sessions.values()];
+    return records.find((record) => record.tenant === tenant && record.identity === identity) ?? null;
   }
 }

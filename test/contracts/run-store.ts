@@ -1,0 +1,349 @@
+/** What every ledger promises (runs §20, ports/run-store.ts). */
+import { describe, expect, it } from "vitest";
+import type { RunId } from "../../src/domain/ids.js";
+import type { RunRecord, RunStore } from "../../src/ports/run-store.js";
+import type { Opened } from "../support/opened.js";
+import { anOutcome, aRun } from "../support/records.js";
+
+const started = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
+const delta = { type: "message.delta" as const, data: { n: 1 }, timestamp: "2026-01-01T00:00:01.000Z" };
+
+function completed(record: RunRecord) {
+  return {
+    type: "run.completed" as const,
+    data: { state: record.state, text: record.message?.content },
+    timestamp: "2026-01-01T00:00:02.000Z",
+  };
+}
+
+function throwNoEvent(): never {
+  throw new Error("no event");
+}
+
+function ids(runs: readonly RunRecord[]): readonly RunId[] {
+  return runs.map(({ id }) => id);
+}
+
+const blob = { kind: "blob" as const, sha256: "c".repeat(64), sizeBytes: 99 };
+const outcome = {
+  index: 0,
+  name: "table.csv",
+  path: null,
+  bytes: 99,
+  mime_type: "text/csv",
+  state: "pending" as const,
+  reason: null,
+};
+
+export function describeRunStore(name: string, make: () => Promise<Opened<RunStore>>): void {
+  describe(`RunStore of ${name}`, () => {
+    describeRecords(make);
+    describeListing(make);
+    describeEvents(make);
+    describeEnds(make);
+    describeRetention(make);
+  });
+}
+
+function describeRecords(make: () => Promise<Opened<RunStore>>): void {
+  const full = aRun({
+    id: "run_full",
+    state: "running",
+    session: { id: "ses_1", key: "person_42" },
+    input: {
+      text: null,
+      contents: [
+        { type: "text", text: "Zahlen für 报告" },
+        { type: "attachment", reference: "attachment-0" },
+      ],
+      attachments: [],
+    },
+    params: { lang: "en", deep: { list: [1, null, "x"] } },
+    attachments: [outcome, { ...outcome, index: 1, state: "refused", reason: "Too large." }],
+    attachmentSources: [blob, { kind: "refused", reason: "Too large.", sizeBytes: null }],
+    onDisconnect: "cancel",
+    retryOf: "run_before",
+    startedAt: 1_700_000_000_123,
+    warnings: [{ code: "tools.ignored", message: "Tools of the client are ignored." }],
+  });
+
+  it("gives a run back as it was created", async () => {
+    await using store = await make();
+    await store.it.create(full);
+    expect(await store.it.get("main", "run_full")).toEqual(full);
+  });
+
+  it("knows no run of another tenant", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    expect(await store.it.get("other", "run_1")).toBeNull();
+    expect(await store.it.get("main", "run_none")).toBeNull();
+  });
+
+  it("refuses a second run of the same id and keeps the first", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await expect(store.it.create(aRun({ tenant: "other" }))).rejects.toThrow(/already|unique/i);
+    expect(await store.it.get("main", "run_1")).toEqual(aRun());
+  });
+
+  it("changes the named fields of a run that is going on, and no others", async () => {
+    await using store = await make();
+    await store.it.create(full);
+    const change = {
+      state: "running" as const,
+      session: { id: "ses_2" as const, key: "person_43" },
+      attachments: [
+        { ...outcome, state: "imported" as const, path: "/workspace/inbox/run_full/0/table.csv" },
+        { ...outcome, index: 1, state: "refused" as const, reason: "Broken." },
+      ],
+      startedAt: 5_000,
+      model: "main",
+      toolRounds: 2,
+      warnings: [],
+    };
+    expect(await store.it.update("run_full", change)).toBe(true);
+    expect(await store.it.get("main", "run_full")).toEqual({ ...full, ...change });
+    expect(await store.it.update("run_full", { toolRounds: 3 })).toBe(true);
+    expect(await store.it.get("main", "run_full")).toEqual({ ...full, ...change, toolRounds: 3 });
+    expect(await store.it.update("run_full", { session: null })).toBe(true);
+    expect(await store.it.get("main", "run_full")).toMatchObject({ session: null, toolRounds: 3 });
+  });
+
+  it("changes nothing of a run that is terminal or not there", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.finish("run_1", anOutcome(), completed);
+    expect(await store.it.update("run_1", { state: "running" })).toBe(false);
+    expect(await store.it.update("run_none", { state: "running" })).toBe(false);
+    expect(await store.it.get("main", "run_1")).toMatchObject({ state: "completed" });
+  });
+}
+
+function describeListing(make: () => Promise<Opened<RunStore>>): void {
+  const person = aRun().chat;
+
+  it("lists the newest run first, also among runs of one millisecond", async () => {
+    await using store = await make();
+    for (const id of ["run_c", "run_a", "run_b"] as const) await store.it.create(aRun({ id }));
+    await store.it.create(aRun({ id: "run_other", tenant: "other" }));
+    expect(ids(await store.it.list("main", { limit: 10 }))).toEqual(["run_b", "run_a", "run_c"]);
+  });
+
+  it("goes on after the last run of the page before", async () => {
+    await using store = await make();
+    for (const id of ["run_1", "run_2", "run_3"] as const) await store.it.create(aRun({ id }));
+    expect(ids(await store.it.list("main", { limit: 2 }))).toEqual(["run_3", "run_2"]);
+    expect(ids(await store.it.list("main", { limit: 2, after: "run_2" }))).toEqual(["run_1"]);
+    expect(await store.it.list("main", { limit: 2, after: "run_1" })).toEqual([]);
+  });
+
+  it("gives an empty page after a run that the tenant does not have", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.create(aRun({ id: "run_theirs", tenant: "other" }));
+    expect(await store.it.list("main", { limit: 2, after: "run_none" })).toEqual([]);
+    expect(await store.it.list("main", { limit: 2, after: "run_theirs" })).toEqual([]);
+  });
+
+  it("filters by session, chat and states", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ id: "run_1", session: { id: "ses_1", key: "k" } }));
+    await store.it.create(aRun({ id: "run_2", chat: { ...person, launcher_id: "a:b" }, state: "running" }));
+    await store.it.create(aRun({ id: "run_3", chat: { ...person, launcher_type: "group" } }));
+    expect(ids(await store.it.list("main", { limit: 9, session: "ses_1" }))).toEqual(["run_1"]);
+    expect(ids(await store.it.list("main", { limit: 9, chat: "person:a:b" }))).toEqual(["run_2"]);
+    expect(ids(await store.it.list("main", { limit: 9, chat: "group:42" }))).toEqual(["run_3"]);
+    expect(ids(await store.it.list("main", { limit: 9, states: ["running"] }))).toEqual(["run_2"]);
+    expect(ids(await store.it.list("main", { limit: 9, states: ["queued", "created"] }))).toEqual([
+      "run_3",
+      "run_1",
+    ]);
+    expect(await store.it.list("main", { limit: 9, states: [] })).toEqual([]);
+    expect(await store.it.list("main", { limit: 9, chat: "person:42", states: ["running"] })).toEqual([]);
+  });
+
+  it("lists the open runs of all tenants, oldest first", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ id: "run_b", state: "running" }));
+    await store.it.create(aRun({ id: "run_z", tenant: "other" }));
+    await store.it.create(aRun({ id: "run_a", state: "created" }));
+    await store.it.create(aRun({ id: "run_done" }));
+    await store.it.finish("run_done", anOutcome(), completed);
+    expect(ids(await store.it.listOpen())).toEqual(["run_b", "run_z", "run_a"]);
+  });
+}
+
+function describeEvents(make: () => Promise<Opened<RunStore>>): void {
+  it("numbers the events of each run from 1 without gaps", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.create(aRun({ id: "run_2" }));
+    expect(await store.it.appendEvent("run_1", started)).toEqual({
+      ...started,
+      run_id: "run_1",
+      sequence: 1,
+    });
+    expect(await store.it.appendEvent("run_2", started)).toMatchObject({ run_id: "run_2", sequence: 1 });
+    expect(await store.it.appendEvent("run_1", delta)).toMatchObject({ sequence: 2 });
+  });
+
+  it("numbers simultaneous events without a gap or a repeat", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    const stored = await Promise.all(Array.from({ length: 20 }, () => store.it.appendEvent("run_1", delta)));
+    const numbers = stored.map((event) => event?.sequence ?? 0).toSorted((a, b) => a - b);
+    expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  it("gives events after a number, oldest first, as many as asked for", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    for (const event of [started, delta, delta]) await store.it.appendEvent("run_1", event);
+    expect(await store.it.eventsAfter("run_1", 0, 2)).toEqual([
+      { ...started, run_id: "run_1", sequence: 1 },
+      { ...delta, run_id: "run_1", sequence: 2 },
+    ]);
+    expect(await store.it.eventsAfter("run_1", 2, 10)).toEqual([{ ...delta, run_id: "run_1", sequence: 3 }]);
+    expect(await store.it.eventsAfter("run_1", 3, 10)).toEqual([]);
+    expect(await store.it.eventsAfter("run_none", 0, 10)).toEqual([]);
+  });
+
+  it("takes no event for a run that is terminal or not there", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.finish("run_1", anOutcome(), completed);
+    expect(await store.it.appendEvent("run_1", delta)).toBeNull();
+    expect(await store.it.appendEvent("run_none", delta)).toBeNull();
+    expect(await store.it.eventsAfter("run_1", 0, 10)).toHaveLength(1);
+  });
+
+  it("keeps an event as it was appended, whatever becomes of the object", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    const data = { text: "first" };
+    await store.it.appendEvent("run_1", { ...delta, data });
+    data.text = "later";
+    expect(await store.it.eventsAfter("run_1", 0, 1)).toMatchObject([{ data: { text: "first" } }]);
+  });
+}
+
+function describeEnds(make: () => Promise<Opened<RunStore>>): void {
+  const final = anOutcome({
+    state: "failed",
+    message: { content: "half an ans", partial: true },
+    outboxLeft: [{ path: "/workspace/outbox/run_1/draft.txt", bytes: 10 }],
+    attachments: [{ ...outcome, state: "imported", path: "/workspace/inbox/run_1/0/table.csv" }],
+    usage: {
+      model_calls: 1,
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      total_tokens: 15,
+      turns: [{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }],
+    },
+    finishReason: null,
+    warnings: [{ code: "limit", message: "A limit struck." }],
+    error: { code: "runner.timeout", message: "Too long.", retryable: true, details: { limit_sec: 300 } },
+  });
+
+  it("writes the outcome and the terminal event together", async () => {
+    await using store = await make();
+    const run = aRun({ attachments: [outcome], attachmentSources: [blob] });
+    await store.it.create(run);
+    await store.it.appendEvent("run_1", started);
+    const event = await store.it.finish("run_1", final, completed);
+    expect(event).toMatchObject({ sequence: 2, data: { state: "failed", text: "half an ans" } });
+    expect(await store.it.get("main", "run_1")).toEqual({ ...run, ...final });
+    expect(await store.it.eventsAfter("run_1", 1, 10)).toEqual([event]);
+  });
+
+  it("shows the record as it will stand to the maker of the event", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ state: "running", startedAt: 2_000 }));
+    const seen: RunRecord[] = [];
+    await store.it.finish("run_1", final, (record) => {
+      seen.push(record);
+      return completed(record);
+    });
+    expect(seen).toEqual([await store.it.get("main", "run_1")]);
+  });
+
+  it("leaves the run as it was when the terminal event cannot be made", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await expect(store.it.finish("run_1", final, throwNoEvent)).rejects.toThrow("no event");
+    expect(await store.it.get("main", "run_1")).toEqual(aRun());
+    expect(await store.it.appendEvent("run_1", started)).toMatchObject({ sequence: 1 });
+  });
+
+  it("keeps the first terminal state for ever", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    const ends = await Promise.all([
+      store.it.finish("run_1", anOutcome(), completed),
+      store.it.finish("run_1", anOutcome({ state: "cancelled" }), completed),
+    ]);
+    expect(ends).toMatchObject([{ sequence: 1 }, null]);
+    expect(await store.it.finish("run_1", final, completed)).toBeNull();
+    expect(await store.it.finish("run_none", final, completed)).toBeNull();
+    expect(await store.it.get("main", "run_1")).toMatchObject({ state: "completed", error: null });
+  });
+
+  it("turns a completed run into a failed one when a delivery failed", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    const error = { code: "delivery.failed", message: "The bot refused chart.png.", retryable: false };
+    await store.it.failDelivered("run_1", error);
+    expect(await store.it.get("main", "run_1")).toEqual(aRun());
+    await store.it.finish("run_1", anOutcome(), completed);
+    await store.it.failDelivered("run_1", error);
+    expect(await store.it.get("main", "run_1")).toEqual({
+      ...aRun(),
+      ...anOutcome({ state: "failed", error }),
+    });
+  });
+
+  it.each(["failed", "cancelled", "timeout"] as const)(
+    "leaves a run that is %s alone when a delivery failed",
+    async (state) => {
+      await using store = await make();
+      await store.it.create(aRun());
+      await store.it.finish("run_1", anOutcome({ state }), completed);
+      await store.it.failDelivered("run_1", { code: "delivery.failed", message: "No.", retryable: false });
+      expect(await store.it.get("main", "run_1")).toMatchObject({ state, error: null });
+    },
+  );
+}
+
+function describeRetention(make: () => Promise<Opened<RunStore>>): void {
+  const other = { kind: "blob" as const, sha256: "d".repeat(64), sizeBytes: 7 };
+
+  it("lets go of the bytes of old runs that ended, and says why they are gone", async () => {
+    await using store = await make();
+    const carrying = { attachments: [outcome, outcome], attachmentSources: [blob, other] };
+    await store.it.create(aRun({ id: "run_old", ...carrying }));
+    await store.it.create(aRun({ id: "run_open", ...carrying }));
+    await store.it.create(aRun({ id: "run_new", createdAt: 2_000, ...carrying }));
+    for (const id of ["run_old", "run_new"] as const)
+      await store.it.finish(id, anOutcome({ attachments: carrying.attachments }), completed);
+    const released = await store.it.releaseAttachments(2_000, "Kept 30 days.", 10);
+    expect(released.toSorted()).toEqual([blob.sha256, other.sha256]);
+    const sources = async (id: RunId) => (await store.it.get("main", id))?.attachmentSources;
+    expect(await sources("run_old")).toEqual([
+      { kind: "refused", reason: "Kept 30 days.", sizeBytes: 99 },
+      { kind: "refused", reason: "Kept 30 days.", sizeBytes: 7 },
+    ]);
+    expect(await sources("run_open")).toEqual([blob, other]);
+    expect(await sources("run_new")).toEqual([blob, other]);
+  });
+
+  it("lets go of no more than asked for, and of the rest the next time", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ attachments: [outcome, outcome], attachmentSources: [blob, other] }));
+    await store.it.finish("run_1", anOutcome({ attachments: [outcome, outcome] }), completed);
+    const first = await store.it.releaseAttachments(2_000, "Old.", 1);
+    const second = await store.it.releaseAttachments(2_000, "Old.", 1);
+    expect([...first, ...second].toSorted()).toEqual([blob.sha256, other.sha256]);
+    expect(await store.it.releaseAttachments(2_000, "Old.", 1)).toEqual([]);
+  });
+}

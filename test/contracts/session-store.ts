@@ -1,0 +1,89 @@
+/** What every store of session records promises (design §1.3, ports/session-store.ts). */
+import { describe, expect, it } from "vitest";
+import type { SessionStore } from "../../src/ports/session-store.js";
+import type { Opened } from "../support/opened.js";
+import { aSession } from "../support/records.js";
+
+export function describeSessionStore(name: string, make: () => Promise<Opened<SessionStore>>): void {
+  describe(`SessionStore of ${name}`, () => {
+    it("gives a record back as it was created", async () => {
+      await using store = await make();
+      const record = aSession({ container: "berth-1", prepared: true, settings: "e".repeat(64) });
+      expect(await store.it.findOrCreate(record)).toEqual(record);
+      expect(await store.it.get("main", "ses_1")).toEqual(record);
+      expect(await store.it.findByIdentity("main", "identity-1")).toEqual(record);
+    });
+
+    it("keeps the record that stands when its identity comes again", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession());
+      const again = await store.it.findOrCreate(aSession({ id: "ses_2", volume: "berth-volume-2" }));
+      expect(again).toEqual(aSession());
+      expect(await store.it.get("main", "ses_2")).toBeNull();
+    });
+
+    it("lets simultaneous calls agree on one record", async () => {
+      await using store = await make();
+      const ids = ["ses_1", "ses_2", "ses_3", "ses_4", "ses_5"] as const;
+      const records = await Promise.all(ids.map((id) => store.it.findOrCreate(aSession({ id }))));
+      expect(new Set(records.map(({ id }) => id)).size).toBe(1);
+      expect(await store.it.listAll()).toHaveLength(1);
+    });
+
+    it("keeps equal identities of two tenants apart", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession());
+      const theirs = aSession({ id: "ses_2", tenant: "other" });
+      expect(await store.it.findOrCreate(theirs)).toEqual(theirs);
+      expect(await store.it.get("other", "ses_1")).toBeNull();
+      expect(await store.it.findByIdentity("other", "identity-1")).toEqual(theirs);
+    });
+
+    it("changes the named fields and gives the record after it", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession());
+      const changed = await store.it.update("ses_1", { container: "berth-1", prepared: true, lastUsedAt: 5 });
+      expect(changed).toEqual(aSession({ container: "berth-1", prepared: true, lastUsedAt: 5 }));
+      const rested = await store.it.update("ses_1", { container: null, settings: "s", uid: 30_002 });
+      expect(rested).toMatchObject({ container: null, prepared: true, settings: "s", uid: 30_002 });
+      expect(await store.it.get("main", "ses_1")).toEqual(rested);
+    });
+
+    it("changes nothing when no field is named, and has nothing to change of a record that is gone", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession());
+      expect(await store.it.update("ses_1", {})).toEqual(aSession());
+      await store.it.remove("ses_1");
+      expect(await store.it.update("ses_1", { prepared: true })).toBeNull();
+      expect(await store.it.get("main", "ses_1")).toBeNull();
+      await expect(store.it.remove("ses_1")).resolves.toBeUndefined();
+    });
+
+    it("lets a removed identity begin anew", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession());
+      await store.it.remove("ses_1");
+      expect(await store.it.findOrCreate(aSession({ id: "ses_2" }))).toEqual(aSession({ id: "ses_2" }));
+    });
+
+    it("lists a tenant's sessions page by page, newest first", async () => {
+      await using store = await make();
+      for (const id of ["ses_c", "ses_a", "ses_b"] as const)
+        await store.it.findOrCreate(aSession({ id, identity: id }));
+      await store.it.findOrCreate(aSession({ id: "ses_x", tenant: "other" }));
+      const page = async (after: string | null) =>
+        (await store.it.list("main", { limit: 2, after })).map(({ id }) => id);
+      expect(await page(null)).toEqual(["ses_b", "ses_a"]);
+      expect(await page("ses_a")).toEqual(["ses_c"]);
+      expect(await page("ses_c")).toEqual([]);
+      expect(await page("ses_x")).toEqual([]);
+    });
+
+    it("lists all records of the service, oldest first", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession({ id: "ses_b" }));
+      await store.it.findOrCreate(aSession({ id: "ses_a", tenant: "other" }));
+      expect((await store.it.listAll()).map(({ id }) => id)).toEqual(["ses_b", "ses_a"]);
+    });
+  });
+}

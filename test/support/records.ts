@@ -1,0 +1,125 @@
+/** Records with sensible defaults, for tests that care about one or two of their fields. */
+import type { FileRecord } from "../../src/domain/delivery.js";
+import type { SessionRecord } from "../../src/domain/session.js";
+import { NO_USAGE } from "../../src/domain/usage.js";
+import type { IdempotencyRecord } from "../../src/ports/idempotency-store.js";
+import type { RunOutcome, RunRecord } from "../../src/ports/run-store.js";
+import type { NewTranscriptItem } from "../../src/ports/transcript-store.js";
+
+export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
+  return {
+    id: "run_1",
+    tenant: "main",
+    pipeline: "default",
+    runner: "plugin:berth/local-agent/default",
+    chat: {
+      launcher_type: "person",
+      launcher_id: "42",
+      sender_id: null,
+      sender_name: null,
+      bot_id: null,
+      conversation_id: null,
+      thread_id: null,
+    },
+    conversation: "conversation-1",
+    eventId: "host:1",
+    surface: "rest",
+    state: "queued",
+    session: null,
+    input: { text: "Plot the table.", contents: [], attachments: [] },
+    params: {},
+    attachments: [],
+    attachmentSources: [],
+    onDisconnect: "continue",
+    retryOf: null,
+    createdAt: 1_000,
+    startedAt: null,
+    endedAt: null,
+    message: null,
+    outboxLeft: [],
+    model: null,
+    toolRounds: 0,
+    usage: NO_USAGE,
+    finishReason: null,
+    warnings: [],
+    error: null,
+    ...fields,
+  };
+}
+
+export function anOutcome(fields: Partial<RunOutcome> = {}): RunOutcome {
+  return {
+    state: "completed",
+    endedAt: 9_000,
+    message: { content: "Done.", partial: false },
+    outboxLeft: [],
+    attachments: [],
+    model: "main",
+    toolRounds: 1,
+    usage: NO_USAGE,
+    finishReason: "stop",
+    warnings: [],
+    error: null,
+    ...fields,
+  };
+}
+
+export function aSession(fields: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    id: "ses_1",
+    tenant: "main",
+    identity: "identity-1",
+    key: "person_42",
+    engine: "local",
+    uid: 30_001,
+    volume: "berth-volume-1",
+    container: null,
+    prepared: false,
+    settings: null,
+    createdAt: 1_000,
+    lastUsedAt: 1_000,
+    ...fields,
+  };
+}
+
+export function aFile(fields: Partial<FileRecord> = {}): FileRecord {
+  return {
+    id: "file_1",
+    tenant: "main",
+    runId: "run_1",
+    purpose: "delivery",
+    name: "chart.png",
+    kind: "image",
+    mimeType: "image/png",
+    sizeBytes: 1_234,
+    sha256: "a".repeat(64),
+    sourcePath: "/workspace/outbox/run_1/chart.png",
+    state: "pending",
+    createdAt: 1_000,
+    ...fields,
+  };
+}
+
+export function aTranscriptItem(fields: Partial<NewTranscriptItem> = {}): NewTranscriptItem {
+  return {
+    tenant: "main",
+    conversation: "conversation-1",
+    runId: "run_1",
+    eventId: null,
+    message: { role: "user", content: "Hello" },
+    partial: false,
+    createdAt: 1_000,
+    ...fields,
+  };
+}
+
+export function anIdempotencyRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
+  return {
+    tenant: "main",
+    key: "key-1",
+    bodyHash: "b".repeat(64),
+    runId: "run_1",
+    createdAt: 10_000,
+    ...fields,
+  };
+}
