@@ -1,6 +1,5 @@
 /** A file that came with an event, from its description to its place in the inbox (runs §11.2, box §7). */
 import { z } from "zod";
-import { fileIdSchema } from "./ids.js";
 
 export const attachmentTypeSchema = z.enum(["image", "voice", "file"]);
 export type AttachmentType = z.infer<typeof attachmentTypeSchema>;
@@ -40,7 +39,6 @@ export type AttachmentOutcome = z.infer<typeof attachmentOutcomeSchema>;
 export const attachmentSourceSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("blob"), sha256: z.string(), sizeBytes: z.number().int().nonnegative() }),
   z.object({ kind: z.literal("url"), url: z.string() }),
-  z.object({ kind: z.literal("file"), fileId: fileIdSchema }),
   /** Refused before it was stored (too large, broken base64): the reason is told, the run goes on. */
   z.object({ kind: z.literal("refused"), reason: z.string(), sizeBytes: z.number().int().nullable() }),
 ]);

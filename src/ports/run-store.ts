@@ -49,7 +49,10 @@ export interface RunRecord {
 
 /** What may still change while a run is not terminal. */
 export type RunChange = Partial<
-  Pick<RunRecord, "session" | "attachments" | "startedAt" | "model" | "toolRounds" | "warnings"> & {
+  Pick<
+    RunRecord,
+    "session" | "attachments" | "attachmentSources" | "startedAt" | "model" | "toolRounds" | "warnings"
+  > & {
     readonly state: OpenState;
   }
 >;

@@ -1,0 +1,114 @@
+/** Turns a request into a stored, queued run; every refusal comes before anything of it exists (runs §7, api §2). */
+import { createHash } from "node:crypto";
+import type { BoxService } from "../box/box-service.js";
+import type { RunId } from "../domain/ids.js";
+import { NO_USAGE } from "../domain/usage.js";
+import type { Clock } from "../ports/clock.js";
+import type { IdSource } from "../ports/id-source.js";
+import type { CallOptions } from "../ports/options.js";
+import type { RunRecord } from "../ports/run-store.js";
+import { conversationKey } from "./conversation-key.js";
+import { filterParams } from "./filter-params.js";
+import { type PlanDeps, planRun } from "./plan-run.js";
+import { planSession } from "./plan-session.js";
+import { type PrepareDeps, prepareInput } from "./prepare-input.js";
+import type { Caller, MessageRequest } from "./run-request.js";
+
+export interface AdmitDeps {
+  readonly plan: PlanDeps;
+  readonly prepare: PrepareDeps;
+  readonly boxes: BoxService;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+}
+
+/** Makes the record of a run; the caller stores it. */
+export async function admitMessage(
+  deps: AdmitDeps,
+  id: RunId,
+  { request, caller }: { readonly request: MessageRequest; readonly caller: Caller },
+  options: CallOptions,
+): Promise<RunRecord> {
+  const { binding, runner, resources } = planRun(deps.plan, request.pipeline);
+  const params = filterParams(request.variables);
+  const { tenant } = caller;
+  const eventId = eventIdOf({ tenant, id, pipeline: binding.pipeline, request });
+  const facts = {
+    tenant,
+    runId: id,
+    chat: request.chat,
+    eventId,
+    eventType: "message.received" as const,
+    params,
+  };
+  const key = planSession(runner.planBox(binding.config), resources, facts);
+  const prepared = await prepareInput(deps.prepare, tenant, request);
+  const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
+  return {
+    id,
+    tenant,
+    pipeline: binding.pipeline,
+    runner: runner.descriptor.id,
+    chat: request.chat,
+    conversation: conversationKey(request.chat, binding.pipeline, params),
+    eventId,
+    surface: request.surface,
+    state: "queued",
+    session: session === null ? null : { id: session.id, key: session.key },
+    input: prepared.input,
+    params,
+    attachments: prepared.outcomes,
+    attachmentSources: prepared.sources,
+    onDisconnect: request.onDisconnect,
+    retryOf: null,
+    ...untouched(deps.clock.now()),
+  };
+}
+
+/**
+ * A new attempt with the input and the attachments of a run that failed (runs §9.2). Paths of the first attempt stay:
+ * the import uses those files where they still exist (box §7.8).
+ */
+export function repeatRun(run: RunRecord, id: RunId, now: number): RunRecord {
+  return {
+    ...run,
+    id,
+    state: "queued",
+    retryOf: run.id,
+    attachments: run.attachments.map((outcome) => ({
+      ...outcome,
+      state: outcome.state === "imported" ? ("pending" as const) : outcome.state,
+    })),
+    ...untouched(now),
+  };
+}
+
+function untouched(createdAt: number) {
+  return {
+    createdAt,
+    startedAt: null,
+    endedAt: null,
+    message: null,
+    outboxLeft: [],
+    model: null,
+    toolRounds: 0,
+    usage: NO_USAGE,
+    finishReason: null,
+    warnings: [],
+    error: null,
+  };
+}
+
+/** Equal local ids of two bindings differ (runs §11.3); the run id is the local message id of our own surfaces. */
+function eventIdOf(facts: { tenant: string; id: RunId; pipeline: string; request: MessageRequest }): string {
+  const { chat, surface } = facts.request;
+  const parts = [
+    facts.tenant,
+    chat.bot_id,
+    facts.pipeline,
+    surface,
+    chat.conversation_id ?? chat.launcher_id,
+    facts.id,
+  ];
+  return `host:${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;
+}

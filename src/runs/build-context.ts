@@ -1,0 +1,131 @@
+/** Builds the frozen context that a runner is given (runs §10). */
+import type { Binding } from "../domain/binding.js";
+import type { Conversation } from "../domain/event.js";
+import type { Resources } from "../domain/resources.js";
+import type { AvailableApi, RunContext } from "../domain/run-context.js";
+import type { RunnerDescriptor } from "../domain/runner-manifest.js";
+import type { RunRecord } from "../ports/run-store.js";
+import { conversationId } from "./conversation-key.js";
+
+export interface ContextInputs {
+  readonly run: RunRecord;
+  readonly binding: Binding;
+  readonly descriptor: RunnerDescriptor;
+  readonly resources: Resources;
+  /** Unix milliseconds. */
+  readonly deadlineAt: number;
+  readonly hostVersion: string;
+  readonly hasHistory: boolean;
+  /** Bytes per exported file on this surface, or null. */
+  readonly maxFileBytes: number | null;
+  /** The run's box can be written, so files can be exported (box §10.2). */
+  readonly canExport: boolean;
+}
+
+export function buildContext(inputs: ContextInputs): RunContext {
+  const { run, binding, resources } = inputs;
+  const [model] = resources.models.filter(({ type }) => type === "llm");
+  const isStreaming = run.surface === "sse";
+  return deepFreeze({
+    run_id: run.id,
+    trigger: { type: "message.received", source: run.surface, timestamp: run.createdAt / 1000 },
+    conversation: conversationOf(run),
+    event: {
+      event_id: run.eventId,
+      event_type: "message.received" as const,
+      event_time: run.createdAt / 1000,
+      source: run.surface,
+      source_event_type: null,
+      data: {},
+    },
+    actor: { actor_type: "user", id: run.chat.sender_id, name: run.chat.sender_name },
+    subject: { type: "message", id: run.id, data: {} },
+    input: run.input,
+    prompt: [],
+    messages: [],
+    params: { ...run.params },
+    delivery: {
+      surface: run.surface,
+      reply_target: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
+      supports_streaming: isStreaming,
+      supports_edit: false,
+      supports_reaction: false,
+      max_message_size: null,
+      max_file_size: inputs.maxFileBytes,
+      interactions: [],
+      platform_capabilities: [],
+    },
+    resources,
+    context: {
+      conversation_id: conversationId(run.chat, run.params),
+      thread_id: run.chat.thread_id,
+      latest_cursor: null,
+      event_seq: null,
+      transcript_seq: null,
+      has_history_before: inputs.hasHistory,
+      inline_policy: {
+        mode: "current_event" as const,
+        delivered_count: 0,
+        messages_complete: false,
+        reason: "The runner pulls its history.",
+      },
+      available_apis: availableApis(inputs),
+    },
+    state: {},
+    runtime: {
+      host_version: inputs.hostVersion,
+      trace_id: run.id,
+      deadline_at: inputs.deadlineAt / 1000,
+      metadata: {
+        bot_id: run.chat.bot_id,
+        workspace_id: run.tenant,
+        streaming_supported: isStreaming,
+        model_context_window_tokens: model?.context_window ?? null,
+        model_max_output_tokens: model?.max_output_tokens ?? null,
+      },
+    },
+    config: { ...binding.config },
+    adapter: { extra: { params: { ...run.params }, metadata: {} } },
+  });
+}
+
+function conversationOf(run: RunRecord): Conversation {
+  return {
+    session_id: `${run.chat.launcher_type}_${run.chat.launcher_id}`,
+    conversation_id: conversationId(run.chat, run.params),
+    thread_id: run.chat.thread_id,
+    launcher_type: run.chat.launcher_type,
+    launcher_id: run.chat.launcher_id,
+    sender_id: run.chat.sender_id,
+    bot_id: run.chat.bot_id,
+    workspace_id: run.tenant,
+  };
+}
+
+/** What the host offers this run (runs §10.3, §10.4). */
+function availableApis({ run, descriptor, canExport }: ContextInputs): Record<AvailableApi, boolean> {
+  return {
+    prompt_get: false,
+    history_page: descriptor.permissions.history.includes("page"),
+    history_search: false,
+    event_get: false,
+    event_page: false,
+    state: false,
+    storage: false,
+    steering_pull: false,
+    run_get: false,
+    run_list: false,
+    run_events_page: false,
+    run_cancel: false,
+    ledger_write: false,
+    box: run.session !== null,
+    box_export_paths: run.session !== null && canExport,
+  };
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const item of Object.values(value)) deepFreeze(item);
+  return value;
+}

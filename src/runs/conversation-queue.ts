@@ -1,0 +1,68 @@
+/** Runs of one conversation execute one at a time in arrival order; different conversations run in parallel (runs §7.5). */
+import { ServiceError } from "../domain/errors.js";
+import type { RunId } from "../domain/ids.js";
+
+const MAX_WAITING = 100;
+
+interface Line {
+  current: RunId;
+  readonly waiting: RunId[];
+}
+
+export class ConversationQueue {
+  readonly #lines = new Map<string, Line>();
+  readonly #start: (runId: RunId) => void;
+
+  /** @param start called for a run whose turn it is */
+  constructor(start: (runId: RunId) => void) {
+    this.#start = start;
+  }
+
+  /** @returns whether a message of that conversation would have to wait */
+  isBusy(conversation: string): boolean {
+    return this.#lines.has(conversation);
+  }
+
+  /** @throws ServiceError `run.queue_full` when 100 messages wait already */
+  checkRoom(conversation: string): void {
+    const waiting = this.#lines.get(conversation)?.waiting.length ?? 0;
+    if (waiting < MAX_WAITING) return;
+    throw new ServiceError(
+      "run.queue_full",
+      `${waiting} messages wait in this conversation; the limit is ${MAX_WAITING}.`,
+      { hint: "Wait for answers, or cancel a run." },
+    );
+  }
+
+  enter(conversation: string, runId: RunId): void {
+    const line = this.#lines.get(conversation);
+    if (line !== undefined) {
+      line.waiting.push(runId);
+      return;
+    }
+    this.#lines.set(conversation, { current: runId, waiting: [] });
+    this.#start(runId);
+  }
+
+  /** Takes a run that has not started out of its line. @returns false when it is not waiting */
+  withdraw(conversation: string, runId: RunId): boolean {
+    const waiting = this.#lines.get(conversation)?.waiting ?? [];
+    const index = waiting.indexOf(runId);
+    if (index === -1) return false;
+    waiting.splice(index, 1);
+    return true;
+  }
+
+  /** The current run of the conversation is over: the next one starts. */
+  leave(conversation: string, runId: RunId): void {
+    const line = this.#lines.get(conversation);
+    if (line === undefined || line.current !== runId) return;
+    const next = line.waiting.shift();
+    if (next === undefined) {
+      this.#lines.delete(conversation);
+      return;
+    }
+    line.current = next;
+    this.#start(next);
+  }
+}

@@ -1,0 +1,116 @@
+/** How a run ends: outcome and terminal event, decided in one place (runs §18, §19, §20, box §9.4). */
+import type { FileRecord } from "../domain/delivery.js";
+import { type ServiceError, toServiceError } from "../domain/errors.js";
+import type { RunError, RunEventType, TerminalState } from "../domain/run.js";
+import type { Usage } from "../domain/usage.js";
+import type { NewRunEvent, RunOutcome, RunRecord } from "../ports/run-store.js";
+import type { RunProgress } from "./record-run.js";
+import { replaceBoxLinks } from "./replace-box-links.js";
+import { toRunObject, toTime } from "./run-object.js";
+
+export interface EndInputs {
+  readonly run: RunRecord;
+  readonly progress: RunProgress;
+  /** Thrown while the run was executed, or null. */
+  readonly failure: unknown;
+  /** Counted by the host at every model call; what the runner reports counts where the host saw none. */
+  readonly countedUsage: Usage;
+  readonly attachments: RunRecord["attachments"];
+  readonly outboxLeft: RunRecord["outboxLeft"];
+  readonly files: readonly FileRecord[];
+  readonly endedAt: number;
+}
+
+export function decideOutcome(inputs: EndInputs): RunOutcome {
+  const { progress, failure } = inputs;
+  const error = failure === null ? verdictError(progress) : toRunError(toServiceError(failure));
+  const state = error === null ? "completed" : failedState(error.code);
+  const text = replaceBoxLinks(progress.text, state === "cancelled" ? [] : inputs.files);
+  return {
+    state,
+    endedAt: inputs.endedAt,
+    message: text === "" ? null : { content: text, partial: state !== "completed" },
+    outboxLeft: inputs.outboxLeft,
+    attachments: inputs.attachments,
+    model: progress.model,
+    toolRounds: progress.toolRounds,
+    usage: inputs.countedUsage.model_calls > 0 ? inputs.countedUsage : progress.usage,
+    finishReason:
+      progress.verdict?.state === "completed" && error === null ? progress.verdict.finishReason : null,
+    warnings: progress.warnings,
+    error,
+  };
+}
+
+/** What the runner said of its own end; a stream without a terminal result is judged by runs §18.6. */
+function verdictError(progress: RunProgress): RunError | null {
+  const { verdict } = progress;
+  if (verdict?.state === "completed") return null;
+  if (verdict !== null) {
+    const { code, message, retryable } = verdict;
+    return { code, message, retryable };
+  }
+  if (progress.hasCompleteMessage) return null;
+  return { code: "runner.protocol", message: "The runner ended without a result.", retryable: false };
+}
+
+function failedState(code: string): TerminalState {
+  if (code === "cancelled") return "cancelled";
+  return code === "runner.timeout" ? "timeout" : "failed";
+}
+
+export function toRunError(error: ServiceError): RunError {
+  const { code, message, retryable, hint, details } = error;
+  return {
+    code,
+    message,
+    retryable,
+    ...(hint === undefined ? {} : { hint }),
+    ...(Object.keys(details).length === 0 ? {} : { details: { ...details } }),
+  };
+}
+
+/** Outcome of a run whose process is gone, or that never started: the ledger row is all there is. */
+export function failedOutcome({
+  run,
+  error,
+  text,
+  endedAt,
+}: {
+  readonly run: RunRecord;
+  readonly error: ServiceError;
+  readonly text: string;
+  readonly endedAt: number;
+}): RunOutcome {
+  return {
+    state: failedState(error.code),
+    endedAt,
+    message: text === "" ? null : { content: text, partial: true },
+    outboxLeft: [],
+    attachments: run.attachments,
+    model: run.model,
+    toolRounds: run.toolRounds,
+    usage: run.usage,
+    finishReason: null,
+    warnings: run.warnings,
+    error: toRunError(error),
+  };
+}
+
+const EVENT_OF_STATE: Readonly<Record<TerminalState, RunEventType>> = {
+  completed: "run.completed",
+  failed: "run.failed",
+  timeout: "run.failed",
+  cancelled: "run.cancelled",
+};
+
+/** The event that ends every stream of the run; its data is the run object (api §2). */
+export function terminalEvent(record: RunRecord, files: readonly FileRecord[]): NewRunEvent {
+  const { state } = record;
+  const type = state === "completed" || state === "cancelled" ? EVENT_OF_STATE[state] : EVENT_OF_STATE.failed;
+  return {
+    type,
+    data: { ...toRunObject(record, files) },
+    timestamp: toTime(record.endedAt ?? record.createdAt),
+  };
+}

@@ -1,0 +1,88 @@
+/** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
+
+import type { Usage } from "../../domain/usage.js";
+import type { ChatModel } from "../../ports/chat-model.js";
+import type { Clock } from "../../ports/clock.js";
+import type { FileStore } from "../../ports/file-store.js";
+import type { Logger } from "../../ports/logger.js";
+import type { Metrics } from "../../ports/metrics.js";
+import type { RunHost } from "../../ports/run-host.js";
+import type { RunRecord } from "../../ports/run-store.js";
+import type { NativeTool } from "../../ports/tool.js";
+import type { TranscriptStore } from "../../ports/transcript-store.js";
+import type { RunPlan } from "../plan-run.js";
+import type { RunRecorder } from "../record-run.js";
+import { ModelCalls } from "./model-calls.js";
+import { readHistory } from "./read-history.js";
+import { RunBox, type RunBoxDeps } from "./run-box.js";
+import { RunGate } from "./run-gate.js";
+import { ToolCalls } from "./tool-calls.js";
+
+export interface HostDeps {
+  readonly models: ReadonlyMap<string, ChatModel>;
+  readonly nativeTools: ReadonlyMap<string, NativeTool>;
+  readonly transcripts: TranscriptStore;
+  readonly files: FileStore;
+  readonly box: RunBoxDeps;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Milliseconds of one tool call (local-agent §7.6). */
+  readonly toolTimeoutMs: number;
+}
+
+/** The host of one run, and what the orchestrator needs of it at the end. */
+export interface LiveHost {
+  readonly api: RunHost;
+  usage(): Usage;
+  attachments(): RunRecord["attachments"];
+  /** Closes the host, lists the outbox and lets the box go. */
+  leave(): Promise<RunRecord["outboxLeft"]>;
+}
+
+export interface HostOf {
+  readonly run: RunRecord;
+  readonly plan: RunPlan;
+  readonly recorder: RunRecorder;
+  readonly signal: AbortSignal;
+}
+
+export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: HostOf): LiveHost {
+  const gate = new RunGate({ runId: run.id, signal, logger: deps.logger });
+  const box = new RunBox(deps.box, { run, recorder, gate });
+  const models = new ModelCalls({ gate, resources: plan.resources.models, models: deps.models });
+  const tools = new ToolCalls({
+    ...deps,
+    gate,
+    recorder,
+    resources: plan.resources.tools,
+    box: () => box.forTools(),
+    timeoutMs: deps.toolTimeoutMs,
+  });
+  const api: RunHost = {
+    invokeModel: (call, options) => models.invoke(call, options),
+    streamModel: (call, options) => models.stream(call, options),
+    getToolDetail: (name) => tools.detail(name),
+    callTool: (call, options) => tools.call(call, options),
+    getPrompt: async () => [],
+    historyPage: async (request) => {
+      gate.check();
+      if (!plan.runner.descriptor.permissions.history.includes("page")) throw gate.refuse("history_page");
+      return readHistory(deps.transcripts, run, request);
+    },
+    readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
+    boxStatus: (options) => box.status(options),
+    bindBox: (options) => box.bind(options),
+    importAttachments: (options) => box.importAttachments(options),
+    saveToolResult: (callId, text, options) => box.saveToolResult(callId, text, options),
+  };
+  return {
+    api,
+    usage: () => models.usage,
+    attachments: () => box.attachments,
+    leave: async () => {
+      gate.close();
+      return box.leave();
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/** The box of one run: bound once, attachments imported once, exports registered, let go at the end (box §4, §7, §8). */
+import type { BoxLease, BoxService } from "../../box/box-service.js";
+import { type ExportLimits, exportFiles } from "../../box/export-files.js";
+import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
+import { listOutbox } from "../../box/list-outbox.js";
+import type { BoxStatus } from "../../domain/box.js";
+import { TOOL_RESULTS_DIR } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { BlobStore } from "../../ports/blob-store.js";
+import type { Clock } from "../../ports/clock.js";
+import type { FileStore } from "../../ports/file-store.js";
+import type { IdSource } from "../../ports/id-source.js";
+import type { Logger } from "../../ports/logger.js";
+import type { Metrics } from "../../ports/metrics.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { OutboundFetch } from "../../ports/outbound-fetch.js";
+import type { BoundBox, ImageBytes, ImportedAttachment } from "../../ports/run-host.js";
+import type { RunRecord, RunStore } from "../../ports/run-store.js";
+import type { ExportAnswer, ToolBox } from "../../ports/tool.js";
+import type { RunRecorder } from "../record-run.js";
+import { toDelivery } from "../run-object.js";
+import { readImage } from "./read-image.js";
+import type { RunGate } from "./run-gate.js";
+
+export interface RunBoxDeps {
+  readonly boxes: BoxService;
+  readonly runs: RunStore;
+  readonly files: FileStore;
+  readonly blobs: BlobStore;
+  readonly outbound: OutboundFetch;
+  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly importLimits: ImportLimits;
+  readonly exportLimits: ExportLimits;
+}
+
+/** Milliseconds for listing the outbox and letting the box go; a box that hangs must not hold up the run's end. */
+const LEAVE_MS = 20_000;
+
+export class RunBox {
+  readonly #deps: RunBoxDeps;
+  readonly #run: RunRecord;
+  readonly #recorder: RunRecorder;
+  readonly #gate: RunGate;
+  #binding: Promise<BoxLease> | null = null;
+  #lease: BoxLease | null = null;
+  #importing: Promise<readonly ImportedAttachment[]> | null = null;
+  #attachments: RunRecord["attachments"];
+  #sources: RunRecord["attachmentSources"];
+
+  constructor(deps: RunBoxDeps, of: { run: RunRecord; recorder: RunRecorder; gate: RunGate }) {
+    this.#deps = deps;
+    this.#run = of.run;
+    this.#recorder = of.recorder;
+    this.#gate = of.gate;
+    this.#attachments = of.run.attachments;
+    this.#sources = of.run.attachmentSources;
+  }
+
+  /** What became of the attachments so far. */
+  get attachments(): RunRecord["attachments"] {
+    return this.#attachments;
+  }
+
+  async status(options: CallOptions): Promise<BoxStatus> {
+    this.#gate.check();
+    return this.#deps.boxes.status(options);
+  }
+
+  /** @throws ServiceError `box.forbidden` for a run without a session, `box.*` when the box cannot be had */
+  async bind(options: CallOptions): Promise<BoundBox> {
+    this.#gate.check();
+    this.#binding ??= this.#acquire(options);
+    const lease = await this.#binding;
+    const { inbox, outbox, notes } = lease;
+    return { sessionId: lease.session.id, inbox, outbox, notes };
+  }
+
+  async #acquire(options: CallOptions): Promise<BoxLease> {
+    const { session, tenant, id } = this.#run;
+    if (session === null)
+      throw new ServiceError("box.forbidden", "This run has no box.", {
+        hint: "Switch box-enabled on and grant one of the box tools.",
+      });
+    using linked = this.#gate.link(options);
+    const record = await this.#deps.boxes.getSession(tenant, session.id);
+    const lease = await this.#deps.boxes.bind(record, id, linked);
+    this.#lease = lease;
+    return lease;
+  }
+
+  /** Once per run; asked again, it answers the same entries (box §7.1). */
+  async importAttachments(options: CallOptions): Promise<readonly ImportedAttachment[]> {
+    this.#gate.check();
+    this.#importing ??= this.#import(options);
+    return this.#importing;
+  }
+
+  async #import(options: CallOptions): Promise<readonly ImportedAttachment[]> {
+    const lease = this.#boundLease();
+    using linked = this.#gate.link(options);
+    const { blobs, outbound } = this.#deps;
+    const imported = await importAttachments(
+      { blobs, outbound, files: lease.handle.files },
+      {
+        inbox: lease.inbox,
+        attachments: this.#run.input.attachments,
+        outcomes: this.#run.attachments,
+        sources: this.#sources,
+        limits: this.#deps.importLimits,
+      },
+      linked,
+    );
+    this.#attachments = imported.outcomes;
+    this.#sources = imported.sources;
+    await this.#deps.runs.update(this.#run.id, {
+      attachments: imported.outcomes,
+      attachmentSources: imported.sources,
+    });
+    for (const outcome of imported.outcomes) await this.#recorder.emit("attachment.imported", { ...outcome });
+    return imported.outcomes.flatMap((outcome, index) => {
+      const attachment = this.#run.input.attachments[index];
+      return attachment === undefined
+        ? []
+        : [{ ...outcome, reference: attachment.reference, type: attachment.type }];
+    });
+  }
+
+  /** The box as a tool may use it; null before the bind (box §4.4). */
+  forTools(): ToolBox | null {
+    const lease = this.#lease;
+    if (lease === null) return null;
+    return {
+      runId: this.#run.id,
+      sessionId: lease.session.id,
+      inbox: lease.inbox,
+      outbox: lease.outbox,
+      settings: lease.settings,
+      handle: lease.handle,
+      attachments: this.#attachments,
+      exportFiles: (paths, options) => this.#export(lease, paths, options),
+    };
+  }
+
+  async #export(lease: BoxLease, paths: unknown, options: CallOptions): Promise<ExportAnswer> {
+    this.#gate.check();
+    const { tenant, id } = this.#run;
+    const known = new Set((await this.#deps.files.listByRun(tenant, id)).map((file) => file.id));
+    const answer = await exportFiles(
+      {
+        files: lease.handle.files,
+        blobs: this.#deps.blobs,
+        fileStore: this.#deps.files,
+        sniffMimeType: this.#deps.sniffMimeType,
+        ids: this.#deps.ids,
+        clock: this.#deps.clock,
+      },
+      { tenant, runId: id, inbox: lease.inbox, outbox: lease.outbox, paths, limits: this.#deps.exportLimits },
+      options,
+    );
+    if (!answer.ok) return answer;
+    for (const file of await this.#deps.files.listByRun(tenant, id)) {
+      if (known.has(file.id)) continue;
+      this.#deps.metrics.fileExported({ kind: file.kind, sizeBytes: file.sizeBytes });
+      await this.#recorder.emit("delivery.created", { ...toDelivery(file) });
+    }
+    return answer;
+  }
+
+  async readImage(reference: string, maxBytes: number, options: CallOptions): Promise<ImageBytes | null> {
+    this.#gate.check();
+    const index = this.#run.input.attachments.findIndex((item) => item.reference === reference);
+    const attachment = this.#run.input.attachments[index];
+    const source = this.#sources[index];
+    if (attachment?.type !== "image" || source === undefined) return null;
+    using linked = this.#gate.link(options);
+    return readImage(this.#deps, { attachment, source, maxBytes }, linked);
+  }
+
+  /** @returns the path of the saved text, or null where it cannot be kept */
+  async saveToolResult(callId: string, text: string, options: CallOptions): Promise<string | null> {
+    this.#gate.check();
+    const lease = this.#lease;
+    if (lease === null || lease.settings.workspaceMode === "ro") return null;
+    const bytes = new TextEncoder().encode(text);
+    const path = `${TOOL_RESULTS_DIR}/${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 80)}.txt`;
+    const content = (async function* () {
+      yield bytes;
+    })();
+    const request = { path, mode: "overwrite" as const, sizeBytes: bytes.byteLength, content };
+    using linked = this.#gate.link(options);
+    const [answer] = await lease.handle.files.write([request], linked);
+    return answer?.ok === true ? path : null;
+  }
+
+  /** The end of the run: what lies in the outbox is listed, what still runs is stopped, the lease is given back. */
+  async leave(): Promise<RunRecord["outboxLeft"]> {
+    const lease = await this.#settledLease();
+    if (lease === null) return [];
+    await using _held = lease;
+    return listOutbox(lease.handle.files, lease.outbox, { signal: AbortSignal.timeout(LEAVE_MS) });
+  }
+
+  async #settledLease(): Promise<BoxLease | null> {
+    try {
+      return await this.#binding;
+    } catch {
+      return null;
+    }
+  }
+
+  #boundLease(): BoxLease {
+    if (this.#lease !== null) return this.#lease;
+    throw new ServiceError("box.bind_required", "The run's box is not bound yet.", {
+      hint: "Bind the box first.",
+    });
+  }
+}

@@ -1,0 +1,105 @@
+/** `call_tool` and `get_tool_detail`: authorised by name and frozen source, live output goes into the run's events (runs §15). */
+import { ServiceError } from "../../domain/errors.js";
+import type { JsonSchema, ToolOutcome, ToolResource } from "../../domain/tool.js";
+import { linkSignals } from "../../lib/link-signals.js";
+import type { Clock } from "../../ports/clock.js";
+import type { Metrics } from "../../ports/metrics.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { NativeTool, ToolBox } from "../../ports/tool.js";
+import type { RunRecorder } from "../record-run.js";
+import type { RunGate } from "./run-gate.js";
+
+export interface ToolCallDeps {
+  readonly gate: RunGate;
+  readonly recorder: RunRecorder;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly resources: readonly ToolResource[];
+  readonly nativeTools: ReadonlyMap<string, NativeTool>;
+  /** The bound box, or null before the bind. */
+  readonly box: () => ToolBox | null;
+  /** Limit of one call in milliseconds; commands have their own (local-agent §7.6). */
+  readonly timeoutMs: number;
+}
+
+export interface ToolCallRequest {
+  readonly id: string;
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+export class ToolCalls {
+  readonly #deps: ToolCallDeps;
+
+  constructor(deps: ToolCallDeps) {
+    this.#deps = deps;
+  }
+
+  async detail(name: string): Promise<{ description: string; parameters: JsonSchema }> {
+    this.#deps.gate.check();
+    const { resource, tool } = this.#authorise(name);
+    return { description: resource.description, parameters: resource.parameters ?? tool.parameters };
+  }
+
+  async call(request: ToolCallRequest, options: CallOptions): Promise<ToolOutcome> {
+    this.#deps.gate.check();
+    const { resource, tool } = this.#authorise(request.name);
+    const box = this.#deps.box();
+    if (box === null)
+      return { ok: false, error: `${tool.name} needs a box: bind the run's box first, then call it again.` };
+    const startedAt = this.#deps.clock.elapsed();
+    const outcome = await this.#run(
+      request,
+      { tool, box, hasOwnLimit: resource.effect.kind === "box.exec" },
+      options,
+    );
+    const durationMs = this.#deps.clock.elapsed() - startedAt;
+    this.#deps.metrics.toolCalled({ tool: tool.name, ok: outcome.ok, durationMs });
+    return outcome;
+  }
+
+  async #run(
+    request: ToolCallRequest,
+    { tool, box, hasOwnLimit }: { tool: NativeTool; box: ToolBox; hasOwnLimit: boolean },
+    options: CallOptions,
+  ): Promise<ToolOutcome> {
+    using linked = this.#deps.gate.link(options);
+    const limit = AbortSignal.timeout(this.#deps.timeoutMs);
+    using limited = hasOwnLimit ? linkSignals(linked.signal) : linkSignals(linked.signal, limit);
+    try {
+      return await this.#consume(
+        tool.run({ id: request.id, input: request.parameters }, box, limited),
+        request.id,
+      );
+    } catch (error) {
+      this.#deps.gate.check();
+      options.signal.throwIfAborted();
+      if (!limit.aborted || hasOwnLimit) throw error;
+      return {
+        ok: false,
+        error: `${tool.name} did not finish within ${this.#deps.timeoutMs / 1000} s and was stopped. Ask for less at once.`,
+      };
+    }
+  }
+
+  async #consume(events: ReturnType<NativeTool["run"]>, callId: string): Promise<ToolOutcome> {
+    let outcome: ToolOutcome | null = null;
+    for await (const event of events) {
+      if (event.type === "outcome") outcome = event.outcome;
+      else {
+        const data = { tool_call_id: callId, stream: event.stream, text: event.text };
+        await this.#deps.recorder.emit("tool.output", data);
+      }
+    }
+    if (outcome !== null) return outcome;
+    throw new ServiceError("runner.tool_error", "A tool ended without an outcome.");
+  }
+
+  #authorise(name: string): { resource: ToolResource; tool: NativeTool } {
+    const resource = this.#deps.resources.find((candidate) => candidate.tool_name === name);
+    const tool = this.#deps.nativeTools.get(name);
+    if (resource === undefined || tool === undefined || resource.source !== "native")
+      throw this.#deps.gate.refuse(`the tool "${name.slice(0, 100)}"`);
+    return { resource, tool };
+  }
+}

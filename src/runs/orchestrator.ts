@@ -1,0 +1,197 @@
+/** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
+import { ServiceError, toServiceError } from "../domain/errors.js";
+import type { Message } from "../domain/message.js";
+import { isTerminal } from "../domain/run.js";
+import type { RunContext } from "../domain/run-context.js";
+import type { Logger } from "../ports/logger.js";
+import type { Metrics } from "../ports/metrics.js";
+import type { RunRecord } from "../ports/run-store.js";
+import type { ActiveRun, ActiveRuns } from "./active-runs.js";
+import { buildContext } from "./build-context.js";
+import { decideOutcome, terminalEvent } from "./end-run.js";
+import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
+import { ResultNormaliser } from "./normalise-results.js";
+import { type PlanDeps, planRun, type RunPlan } from "./plan-run.js";
+import { type RecorderDeps, RunRecorder } from "./record-run.js";
+import { runDeadlineSec } from "./run-limits.js";
+import { untilStopped } from "./until-stopped.js";
+import { userEntry } from "./user-entry.js";
+
+export interface OrchestratorDeps extends RecorderDeps {
+  readonly plan: PlanDeps;
+  readonly host: HostDeps;
+  readonly active: ActiveRuns;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly settings: {
+    readonly deadlineSec: number;
+    readonly hostVersion: string;
+    /** Bytes per exported file. */
+    readonly maxFileBytes: number;
+    readonly canExport: boolean;
+  };
+}
+
+/** Milliseconds that a runner with the capability `interrupt` has to end by itself (runs §2.2). */
+const INTERRUPT_GRACE_MS = 5000;
+
+export class Orchestrator {
+  readonly #deps: OrchestratorDeps;
+
+  constructor(deps: OrchestratorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Executes a queued run to its one terminal state. Never throws: what goes wrong is the run's outcome. */
+  async execute(run: RunRecord): Promise<void> {
+    const recorder = new RunRecorder(this.#deps, run);
+    const startedAt = this.#deps.clock.elapsed();
+    let failure: unknown = null;
+    let host: LiveHost | null = null;
+    try {
+      const plan = planRun(this.#deps.plan, run.pipeline);
+      const deadlineMs = this.#deadlineMs(plan);
+      using active = this.#deps.active.register(run.id, deadlineMs);
+      host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
+      await this.#start(run, recorder);
+      await this.#consume(run, { plan, active, host, recorder, deadlineMs });
+    } catch (error) {
+      failure = error;
+    }
+    await this.#end(run, { recorder, host, failure, startedAt });
+  }
+
+  #deadlineMs(plan: RunPlan): number {
+    const seconds = runDeadlineSec({
+      defaultSec: this.#deps.settings.deadlineSec,
+      bindingSec: plan.binding.deadlineSec,
+      runnerTimeout: plan.binding.config["timeout"],
+    });
+    return seconds * 1000;
+  }
+
+  /** The user's message is in the transcript before the runner starts (runs §7.4). */
+  async #start(run: RunRecord, recorder: RunRecorder): Promise<void> {
+    const now = this.#deps.clock.now();
+    await this.#deps.runs.update(run.id, { state: "running", startedAt: now });
+    await recorder.emit("run.started", { session: run.session, pipeline: run.pipeline, runner: run.runner });
+    await this.#appendUserMessage(run, userEntry(run), now);
+  }
+
+  async #appendUserMessage(run: RunRecord, message: Message, createdAt: number): Promise<void> {
+    const { tenant, conversation, id, eventId } = run;
+    await this.#deps.transcripts.append({
+      tenant,
+      conversation,
+      runId: id,
+      eventId,
+      message,
+      partial: false,
+      createdAt,
+    });
+  }
+
+  async #consume(
+    run: RunRecord,
+    parts: { plan: RunPlan; active: ActiveRun; host: LiveHost; recorder: RunRecorder; deadlineMs: number },
+  ): Promise<void> {
+    const { plan, active, host, recorder, deadlineMs } = parts;
+    for (const warning of plan.warnings) await recorder.warn(warning);
+    const { descriptor } = plan.runner;
+    const context = await this.#context(run, plan, deadlineMs);
+    const { streaming, interrupt } = descriptor.capabilities;
+    const normaliser = new ResultNormaliser({ runId: run.id, streaming });
+    const results = plan.runner.run(context, host.api, { signal: active.signal });
+    const options = { signal: active.signal, graceMs: interrupt ? INTERRUPT_GRACE_MS : 0 };
+    for await (const raw of untilStopped(results, options)) {
+      const { result, warnings } = normaliser.take(raw);
+      for (const warning of warnings) await recorder.warn(warning);
+      if (result !== null) await recorder.take(result);
+      if (recorder.progress.verdict !== null) return;
+    }
+  }
+
+  async #context(run: RunRecord, plan: RunPlan, deadlineMs: number): Promise<RunContext> {
+    const { hostVersion, maxFileBytes, canExport } = this.#deps.settings;
+    const page = { direction: "backward" as const, from: null, limit: 2 };
+    const history = await this.#deps.transcripts.page(run.tenant, run.conversation, page);
+    return buildContext({
+      run,
+      binding: plan.binding,
+      descriptor: plan.runner.descriptor,
+      resources: plan.resources,
+      deadlineAt: this.#deps.clock.now() + deadlineMs,
+      hasHistory: history.some((item) => item.run_id !== run.id),
+      hostVersion,
+      maxFileBytes,
+      canExport,
+    });
+  }
+
+  /** Written once, whatever happened before: outcome, transcript, terminal event, then the box is let go. */
+  async #end(
+    run: RunRecord,
+    parts: { recorder: RunRecorder; host: LiveHost | null; failure: unknown; startedAt: number },
+  ): Promise<void> {
+    const { recorder, host, failure } = parts;
+    const left = await this.#leaveBox(run, host);
+    const files = await this.#deps.host.files.listByRun(run.tenant, run.id);
+    const progress = recorder.progress;
+    const outcome = decideOutcome({
+      run,
+      progress,
+      failure,
+      countedUsage: host?.usage() ?? run.usage,
+      attachments: host?.attachments() ?? run.attachments,
+      outboxLeft: left,
+      files,
+      endedAt: this.#deps.clock.now(),
+    });
+    await recorder.closeTranscript(progress.text, outcome.state !== "completed");
+    const event = await this.#deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));
+    if (event !== null) this.#deps.events.notify(run.id, event.sequence);
+    this.#report(run, { outcome, failure, durationMs: this.#deps.clock.elapsed() - parts.startedAt });
+  }
+
+  /** @returns what lies in the outbox; a box that does not answer costs the list, not the run's end */
+  async #leaveBox(run: RunRecord, host: LiveHost | null): Promise<RunRecord["outboxLeft"]> {
+    if (host === null) return [];
+    try {
+      return await host.leave();
+    } catch (error) {
+      this.#deps.logger.warn(
+        { runId: run.id, code: toServiceError(error).code },
+        "The box was left unclean.",
+        error,
+      );
+      return [];
+    }
+  }
+
+  #report(
+    run: RunRecord,
+    end: { outcome: ReturnType<typeof decideOutcome>; failure: unknown; durationMs: number },
+  ): void {
+    const { outcome, failure, durationMs } = end;
+    this.#deps.metrics.runEnded({ runner: run.runner, status: outcome.state, durationMs });
+    const fields = {
+      runId: run.id,
+      sessionId: run.session?.id,
+      pipeline: run.pipeline,
+      outcome: outcome.state,
+      code: outcome.error?.code,
+      toolRounds: outcome.toolRounds,
+      durationMs: Math.round(durationMs),
+    };
+    const isOurs = failure !== null && !(failure instanceof ServiceError);
+    if (isOurs) this.#deps.logger.error(fields, "A run failed in an unexpected way.", failure);
+    else this.#deps.logger.info(fields, "A run has ended.");
+  }
+
+  /** Ends a run that never started: cancelled while it waited, or refused at its turn. */
+  async endUnstarted(run: RunRecord, error: ServiceError): Promise<void> {
+    if (isTerminal(run.state)) return;
+    const recorder = new RunRecorder(this.#deps, run);
+    await this.#end(run, { recorder, host: null, failure: error, startedAt: this.#deps.clock.elapsed() });
+  }
+}

@@ -1,0 +1,41 @@
+/** Which session a run belongs to: rendered when the message is admitted, so that a bad template costs nothing (box §2.3, §4.5). */
+import { type ReuseKey, renderReuseKey } from "../box/reuse-key.js";
+import { buildTemplateVariables } from "../box/template-variables.js";
+import type { Chat, EventType } from "../domain/event.js";
+import type { RunId } from "../domain/ids.js";
+import type { Resources } from "../domain/resources.js";
+
+/** Tools that make a box worth having (box §4.5). */
+const BOX_TOOLS = ["exec", "read", "write", "edit", "glob", "grep"];
+
+export interface SessionFacts {
+  readonly tenant: string;
+  readonly runId: RunId;
+  readonly chat: Chat;
+  readonly eventId: string;
+  readonly eventType: EventType;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * @param plan what the runner's config says of the box; null = it would not use one
+ * @returns null when the run gets no box
+ * @throws ServiceError `session.template_invalid`, `session.variable_missing`, `box.validation`
+ */
+export function planSession(
+  plan: { readonly template: string } | null,
+  resources: Resources,
+  facts: SessionFacts,
+): ReuseKey | null {
+  if (plan === null || !resources.tools.some((tool) => BOX_TOOLS.includes(tool.tool_name))) return null;
+  const variables = buildTemplateVariables({
+    chat: facts.chat,
+    actorId: facts.chat.sender_id,
+    runId: facts.runId,
+    queryId: null,
+    eventId: facts.eventId,
+    eventType: facts.eventType,
+    params: facts.params,
+  });
+  return renderReuseKey(plan.template, variables, facts.tenant);
+}

@@ -1,0 +1,132 @@
+/** Turns the contents of a request into the input of a run: attachments get references, bytes go to the blob store (runs §11, box §7.2). */
+
+import { decodeBase64 } from "../box/measure-base64.js";
+import type { Attachment, AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
+import { ServiceError } from "../domain/errors.js";
+import type { ContentItem, RunInput } from "../domain/event.js";
+import type { BlobStore } from "../ports/blob-store.js";
+import type { FileStore } from "../ports/file-store.js";
+import type { IncomingContent } from "./run-request.js";
+
+export interface PreparedInput {
+  readonly input: RunInput;
+  readonly outcomes: readonly AttachmentOutcome[];
+  readonly sources: readonly AttachmentSource[];
+}
+
+export interface PrepareDeps {
+  readonly blobs: BlobStore;
+  readonly files: FileStore;
+  /** Bytes of one attachment (box §7.3). */
+  readonly maxFileBytes: number;
+}
+
+type IncomingAttachment = Extract<IncomingContent, { type: "attachment" }>;
+
+/** @throws ServiceError `file.not_found` when a `file_id` is not one of the tenant */
+export async function prepareInput(
+  deps: PrepareDeps,
+  tenant: string,
+  request: { readonly text: string | null; readonly contents: readonly IncomingContent[] },
+): Promise<PreparedInput> {
+  const contents: ContentItem[] = [];
+  const attachments: Attachment[] = [];
+  const outcomes: AttachmentOutcome[] = [];
+  const sources: AttachmentSource[] = [];
+  for (const item of request.contents) {
+    if (item.type === "text") {
+      contents.push({ type: "text", text: item.text });
+      continue;
+    }
+    const index = attachments.length;
+    const stored = await storeAttachment(deps, tenant, item);
+    const reference = `attachment-${index}`;
+    contents.push({ type: "attachment", reference });
+    attachments.push(describe(reference, item, stored));
+    outcomes.push(firstOutcome(index, item, stored));
+    sources.push(stored.source);
+  }
+  return { input: { text: request.text, contents, attachments }, outcomes, sources };
+}
+
+interface StoredAttachment {
+  readonly source: AttachmentSource;
+  readonly name: string | null;
+  readonly mimeType: string | null;
+  readonly sizeBytes: number | null;
+}
+
+async function storeAttachment(
+  deps: PrepareDeps,
+  tenant: string,
+  item: IncomingAttachment,
+): Promise<StoredAttachment> {
+  const given = { name: item.name, mimeType: item.mimeType };
+  switch (item.source.kind) {
+    case "url":
+      return { ...given, source: { kind: "url", url: item.source.url }, sizeBytes: null };
+    case "blob":
+      return { ...given, source: item.source, sizeBytes: item.source.sizeBytes };
+    case "file": {
+      const { fileId } = item.source;
+      const file = await deps.files.get(tenant, fileId);
+      if (file === null)
+        throw new ServiceError("file.not_found", `There is no file "${fileId.slice(0, 100)}".`, {
+          param: "input.contents",
+          hint: "Upload it with POST /v1/files and use the id of the answer.",
+        });
+      const { sha256, sizeBytes } = file;
+      return {
+        name: item.name ?? file.name,
+        mimeType: item.mimeType ?? file.mimeType,
+        source: { kind: "blob", sha256, sizeBytes },
+        sizeBytes,
+      };
+    }
+    case "base64":
+      return { ...given, ...(await storeBase64(deps, item.source.data)) };
+  }
+}
+
+async function storeBase64(
+  deps: PrepareDeps,
+  data: string,
+): Promise<{ source: AttachmentSource; sizeBytes: number | null }> {
+  const decoded = decodeBase64(data, deps.maxFileBytes);
+  if (!decoded.ok) {
+    const { reason, sizeBytes } = decoded;
+    return { source: { kind: "refused", reason, sizeBytes }, sizeBytes };
+  }
+  await using staging = await deps.blobs.stage();
+  await staging.write(decoded.bytes);
+  const blob = await staging.commit();
+  return { source: { kind: "blob", ...blob }, sizeBytes: blob.sizeBytes };
+}
+
+function describe(reference: string, item: IncomingAttachment, stored: StoredAttachment): Attachment {
+  const { source } = item;
+  return {
+    reference,
+    type: item.kind,
+    source: source.kind === "url" ? "url" : source.kind === "base64" ? "base64" : "upload",
+    url: source.kind === "url" ? source.url : null,
+    id: source.kind === "file" ? source.fileId : null,
+    name: stored.name,
+    mime_type: stored.mimeType,
+    size: stored.sizeBytes,
+    path: null,
+  };
+}
+
+function firstOutcome(index: number, item: IncomingAttachment, stored: StoredAttachment): AttachmentOutcome {
+  const isRefused = stored.source.kind === "refused";
+  return {
+    index,
+    name: stored.name ?? `${item.kind}_${index}`,
+    path: null,
+    bytes: stored.sizeBytes,
+    mime_type: stored.mimeType,
+    state: isRefused ? "refused" : "pending",
+    reason: stored.source.kind === "refused" ? stored.source.reason : null,
+  };
+}

@@ -1,0 +1,255 @@
+/** Runs as surfaces see them: admission, queue, look-up, cancel, retry, acknowledgement (api §2). */
+import { ServiceError } from "../domain/errors.js";
+import type { FileId, RunId } from "../domain/ids.js";
+import { isTerminal, type PublicStatus, type Run, type RunEvent, type RunState } from "../domain/run.js";
+import { KeyedLock } from "../lib/keyed-lock.js";
+import type { FileStore } from "../ports/file-store.js";
+import type { IdempotencyStore } from "../ports/idempotency-store.js";
+import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
+import type { RunEvents } from "../ports/run-events.js";
+import type { RunRecord, RunStore } from "../ports/run-store.js";
+import type { TranscriptStore } from "../ports/transcript-store.js";
+import type { ActiveRuns } from "./active-runs.js";
+import { type AdmitDeps, admitMessage, repeatRun } from "./admit-message.js";
+import { ConversationQueue } from "./conversation-queue.js";
+import { followRun } from "./follow-run.js";
+import { judgeKey } from "./idempotency.js";
+import type { Orchestrator } from "./orchestrator.js";
+import { recoverRuns } from "./recover-runs.js";
+import { toRunObject } from "./run-object.js";
+import type { Caller, MessageRequest } from "./run-request.js";
+import type { Admission, RunPage, RunQuery, RunService } from "./run-service.js";
+
+export interface ServeRunsDeps {
+  readonly admit: AdmitDeps;
+  readonly runs: RunStore;
+  readonly transcripts: TranscriptStore;
+  readonly files: FileStore;
+  readonly events: RunEvents;
+  readonly keys: IdempotencyStore;
+  readonly active: ActiveRuns;
+  readonly orchestrator: Orchestrator;
+  readonly logger: Logger;
+}
+
+const STATES: Readonly<Record<PublicStatus, readonly RunState[]>> = {
+  queued: ["created", "queued", "claimed"],
+  running: ["running"],
+  completed: ["completed"],
+  failed: ["failed"],
+  cancelled: ["cancelled"],
+  timeout: ["timeout"],
+};
+
+export class ServeRuns implements RunService {
+  readonly #deps: ServeRunsDeps;
+  readonly #queue: ConversationQueue;
+  readonly #keyLock = new KeyedLock<string>();
+  readonly #executions = new Set<Promise<void>>();
+  readonly #waiting = new Map<RunId, RunRecord>();
+  #isStopping = false;
+
+  constructor(deps: ServeRunsDeps) {
+    this.#deps = deps;
+    this.#queue = new ConversationQueue((runId) => this.#begin(runId));
+  }
+
+  /** Closes what a dead process left and continues its queue (runs §20.4). */
+  async start(): Promise<void> {
+    const { clock } = this.#deps.admit;
+    const queued = await recoverRuns({ ...this.#deps, now: () => clock.now() });
+    for (const run of queued) this.#enqueue(run);
+  }
+
+  async admit(request: MessageRequest, caller: Caller, options: CallOptions): Promise<Admission> {
+    this.#refuseWhileStopping();
+    const id = this.#deps.admit.ids.create("run");
+    const { idempotency } = request;
+    if (idempotency === null) return this.#accept(await this.#make(id, { request, caller }, options));
+    using _held = await this.#keyLock.acquire(JSON.stringify([caller.tenant, idempotency.key]), options);
+    const verdict = await judgeKey(
+      { keys: this.#deps.keys, findRun: (known) => this.#deps.runs.get(caller.tenant, known) },
+      { tenant: caller.tenant, ...idempotency, runId: id, createdAt: this.#deps.admit.clock.now() },
+    );
+    switch (verdict.kind) {
+      case "first":
+        return this.#accept(await this.#make(id, { request, caller }, options));
+      case "again":
+        return this.#accept(repeatRun(verdict.after, id, this.#deps.admit.clock.now()));
+      case "same": {
+        const run = await this.get(caller, verdict.runId);
+        return { run, queued: run.status === "queued" };
+      }
+    }
+  }
+
+  async get(caller: Caller, id: RunId): Promise<Run> {
+    return this.#toObject(await this.#find(caller, id));
+  }
+
+  async list(caller: Caller, query: RunQuery): Promise<RunPage> {
+    const { session, chat, status, limit, after } = query;
+    const states = status === undefined ? undefined : STATES[status];
+    const filter = { session, chat, states, limit: limit + 1, after };
+    const records = await this.#deps.runs.list(caller.tenant, filter);
+    const runs = await Promise.all(records.slice(0, limit).map((record) => this.#toObject(record)));
+    return { runs, hasMore: records.length > limit };
+  }
+
+  async wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
+    let last = 0;
+    for await (const event of this.follow(caller, id, 0, options)) last = event.sequence;
+    if (last === 0) throw new ServiceError("internal", "The run has no events.");
+    return this.get(caller, id);
+  }
+
+  async *follow(
+    caller: Caller,
+    id: RunId,
+    after: number,
+    options: CallOptions,
+  ): AsyncGenerator<RunEvent, void> {
+    await this.#find(caller, id);
+    yield* followRun(this.#deps, { id, after }, options);
+  }
+
+  async cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
+    const run = await this.#find(caller, id);
+    if (isTerminal(run.state))
+      throw new ServiceError("run.ended", `The run has ended already: it is ${run.state}.`, {
+        details: { status: run.state },
+      });
+    await this.#stop(run, cancelled());
+    return this.wait(caller, id, options);
+  }
+
+  async retry(caller: Caller, id: RunId, _options: CallOptions): Promise<Admission> {
+    this.#refuseWhileStopping();
+    const run = await this.#find(caller, id);
+    if (run.state !== "failed" && run.state !== "timeout")
+      throw new ServiceError(
+        "run.not_retryable",
+        `Only failed and timed-out runs can be repeated; this one is ${run.state}.`,
+        {
+          hint: "Send a new message instead.",
+        },
+      );
+    const { ids, clock } = this.#deps.admit;
+    return this.#accept(repeatRun(run, ids.create("run"), clock.now()));
+  }
+
+  async acknowledge(
+    caller: Caller,
+    id: RunId,
+    fileId: FileId,
+    report: { readonly state: "sent" | "failed"; readonly detail: string | null },
+  ): Promise<Run> {
+    const run = await this.#find(caller, id);
+    const file = await this.#deps.files.get(caller.tenant, fileId);
+    if (file === null || file.runId !== run.id)
+      throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
+    await this.#deps.files.setState(fileId, report.state === "sent" ? "acked" : "failed");
+    if (report.state === "failed")
+      await this.#deps.runs.failDelivered(id, {
+        code: "delivery.failed",
+        message: `The file "${file.name}" could not be sent to the user.`,
+        retryable: false,
+        ...(report.detail === null ? {} : { details: { detail: report.detail.slice(0, 500) } }),
+      });
+    return this.get(caller, id);
+  }
+
+  clientGone(id: RunId): void {
+    const run = this.#waiting.get(id);
+    if (run?.onDisconnect === "cancel")
+      void this.#stop(run, cancelled()).catch((error: unknown) => this.#lost(id, error));
+  }
+
+  /** Refuses new runs, gives the running ones `graceMs`, then interrupts them (api §7). */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    const limit = AbortSignal.timeout(graceMs);
+    const interrupt = (): void =>
+      this.#deps.active.stopAll(
+        new ServiceError("run.interrupted", "The service was stopped while this run was going on.", {
+          hint: "Send the message again; files that were exported are kept.",
+        }),
+      );
+    limit.addEventListener("abort", interrupt, { once: true });
+    await Promise.all(this.#executions);
+    limit.removeEventListener("abort", interrupt);
+  }
+
+  #refuseWhileStopping(): void {
+    if (this.#isStopping)
+      throw new ServiceError("service.stopping", "The service is stopping and takes no new runs.", {
+        hint: "Try again in a moment.",
+      });
+  }
+
+  async #make(
+    id: RunId,
+    from: { readonly request: MessageRequest; readonly caller: Caller },
+    options: CallOptions,
+  ): Promise<RunRecord> {
+    return admitMessage(this.#deps.admit, id, from, options);
+  }
+
+  async #accept(run: RunRecord): Promise<Admission> {
+    this.#queue.checkRoom(queueKey(run));
+    await this.#deps.runs.create(run);
+    const queued = this.#queue.isBusy(queueKey(run));
+    this.#enqueue(run);
+    return { run: await this.#toObject(run), queued };
+  }
+
+  #enqueue(run: RunRecord): void {
+    this.#waiting.set(run.id, run);
+    this.#queue.enter(queueKey(run), run.id);
+  }
+
+  #begin(runId: RunId): void {
+    const run = this.#waiting.get(runId);
+    if (run === undefined || this.#isStopping) return;
+    const execution = this.#deps.orchestrator
+      .execute(run)
+      .catch((error: unknown) => this.#lost(runId, error))
+      .finally(() => {
+        this.#executions.delete(execution);
+        this.#waiting.delete(runId);
+        this.#queue.leave(queueKey(run), runId);
+      });
+    this.#executions.add(execution);
+  }
+
+  /** The store itself failed: the ledger keeps the run open, and the next start closes it. */
+  #lost(runId: RunId, error: unknown): void {
+    this.#deps.logger.error({ runId, code: "internal" }, "The end of a run could not be written.", error);
+  }
+
+  async #stop(run: RunRecord, reason: ServiceError): Promise<void> {
+    if (this.#deps.active.stop(run.id, reason)) return;
+    if (!this.#queue.withdraw(queueKey(run), run.id)) return;
+    this.#waiting.delete(run.id);
+    await this.#deps.orchestrator.endUnstarted(run, reason);
+  }
+
+  async #find(caller: Caller, id: RunId): Promise<RunRecord> {
+    const run = await this.#deps.runs.get(caller.tenant, id);
+    if (run !== null) return run;
+    throw new ServiceError("run.not_found", `There is no run "${id.slice(0, 100)}".`);
+  }
+
+  async #toObject(run: RunRecord): Promise<Run> {
+    return toRunObject(run, await this.#deps.files.listByRun(run.tenant, run.id));
+  }
+}
+
+function queueKey(run: RunRecord): string {
+  return JSON.stringify([run.tenant, run.conversation]);
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError("cancelled", "The run was cancelled.");
+}
