@@ -1,5 +1,6 @@
 /** Child processes: shown to the user, or watched quietly with the end of their output kept for the error. */
 import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import { Failure, messageOf } from "./failure.mjs";
 
 const TAIL_LINES = 30;
@@ -28,17 +29,38 @@ export function lineTail(onLine) {
 }
 
 /**
- * Runs a command on the user's own terminal and gives its exit code.
+ * Runs a command on the user's own terminal and gives its exit code. A signal to this process goes on to the command,
+ * and this process ends after it.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ env?: NodeJS.ProcessEnv, cwd?: string }} [options]
+ * @param {{ env?: NodeJS.ProcessEnv }} [options]
  * @returns {Promise<number>}
  */
-export function runShown(command, args, options = {}) {
+export async function runShown(command, args, options = {}) {
+  const child = spawn(command, args, { stdio: "inherit", ...options });
+  // Ctrl-C reaches the command from the terminal itself.
+  const passOn = (/** @type {NodeJS.Signals} */ signal) => {
+    if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
+  };
+  process.on("SIGINT", passOn).on("SIGTERM", passOn);
+  try {
+    return await exitCodeOf(child, command);
+  } finally {
+    process.off("SIGINT", passOn).off("SIGTERM", passOn);
+  }
+}
+
+/**
+ * @param {import("node:child_process").ChildProcess} child
+ * @param {string} command
+ * @returns {Promise<number>} as a shell counts: 128 and the number of the signal that ended it
+ */
+export function exitCodeOf(child, command) {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: "inherit", ...options });
     child.once("error", (error) => reject(new Failure(`${command} cannot be started: ${error.message}`)));
-    child.once("exit", (code, signal) => resolve(code ?? (signal === null ? 1 : 130)));
+    child.once("exit", (code, signal) =>
+      resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])),
+    );
   });
 }
 

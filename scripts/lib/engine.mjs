@@ -5,6 +5,7 @@ import https from "node:https";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { EXIT, Failure, messageOf } from "./failure.mjs";
+import { parseJson } from "./parse-json.mjs";
 
 /** @typedef {{ socketPath: string } | { host: string, port: string, ca?: Buffer, cert?: Buffer, key?: Buffer }} Address */
 /**
@@ -65,17 +66,6 @@ function readCertificates(env) {
   const folder = env["DOCKER_CERT_PATH"] || join(homedir(), ".docker");
   const read = (/** @type {string} */ name) => readFileSync(join(folder, name));
   return { ca: read("ca.pem"), cert: read("cert.pem"), key: read("key.pem") };
-}
-
-/**
- * Reads JSON of the engine as the fields the caller names; everything else in it is ignored.
- * @template T
- * @param {string} text
- * @returns {T}
- */
-function parseJson(text) {
-  // oxlint-disable-next-line typescript/no-unsafe-return -- the one place where a foreign answer gets its type
-  return JSON.parse(text);
 }
 
 export class Engine {
