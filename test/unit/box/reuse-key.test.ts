@@ -24,7 +24,7 @@ const value = fc.oneof(
     maxLength: 8,
   }),
 );
-const pair = fc.record({ a: value, b: value });
+const tuple = fc.record({ a: value, b: value });
 const TEMPLATES = [
   "{a}_{b}",
   "{a}%_{b}",
@@ -124,7 +124,7 @@ describe("renderReuseKey", () => {
 
   it("never gives two value tuples one identity", () => {
     fc.assert(
-      fc.property(fc.constantFrom(...TEMPLATES), pair, pair, (template, one, two) => {
+      fc.property(fc.constantFrom(...TEMPLATES), tuple, tuple, (template, one, two) => {
         const same = one.a === two.a && one.b === two.b;
         const first = render(template, one);
         const second = render(template, two);
