@@ -1,0 +1,99 @@
+/** Makes the working configuration of checked settings: models and pipelines filled in, paths made absolute (api §8). */
+import { resolve } from "node:path";
+import { resourcePolicySchema } from "../domain/binding.js";
+import type { Config, Settings, StorageConfig } from "./config-schema.js";
+import type { Environment } from "./interpolate.js";
+import { DEMO_MODEL_ID, type ModelConfig, modelSchema } from "./model-settings.js";
+import type { PipelineConfig } from "./pipeline-settings.js";
+
+const LOCAL_AGENT = "plugin:berth/local-agent/default";
+const OPENAI_URL = "https://api.openai.com/v1";
+const OPENAI_MODEL = "gpt-5-mini";
+
+export interface CompletedConfig {
+  readonly config: Config;
+  /** What must be said plainly at start, one sentence each. */
+  readonly notices: readonly string[];
+}
+
+/** @param workingDirectory absolute; relative paths of the settings are taken from it */
+export function completeConfig(
+  settings: Settings,
+  environment: Environment,
+  workingDirectory: string,
+): CompletedConfig {
+  const models = settings.models.length > 0 ? settings.models : modelsOfEnvironment(environment);
+  const pipelines =
+    settings.pipelines.length > 0 ? settings.pipelines : [defaultPipeline(models[0]?.id ?? DEMO_MODEL_ID)];
+  return {
+    config: {
+      server: settings.server,
+      limits: settings.limits,
+      storage: resolveStorage(settings.storage, workingDirectory),
+      models,
+      boxes: settings.boxes,
+      default_pipeline: settings.default_pipeline,
+      pipelines,
+      inbound: settings.inbound,
+      export: settings.export,
+      exec: settings.exec,
+      tools: settings.tools,
+      runs: settings.runs,
+      outbound: settings.outbound,
+      log: settings.log,
+      shutdown_grace_sec: settings.shutdown_grace_sec,
+    },
+    notices: models.length > 0 ? [] : [demoNotice(environment)],
+  };
+}
+
+function resolveStorage(storage: Settings["storage"], workingDirectory: string): StorageConfig {
+  const directory = resolve(workingDirectory, storage.directory);
+  const database = storage.database?.slice("sqlite:".length) ?? resolve(directory, "berth.db");
+  return {
+    directory,
+    database: { kind: "sqlite", path: resolve(workingDirectory, database) },
+    files: resolve(workingDirectory, storage.files ?? resolve(directory, "files")),
+    retention_days: storage.retention_days,
+  };
+}
+
+function modelsOfEnvironment(environment: Environment): ModelConfig[] {
+  const apiKey = environment["OPENAI_API_KEY"];
+  if (apiKey === undefined || apiKey === "") return [];
+  const model = environment["OPENAI_MODEL"] || OPENAI_MODEL;
+  return [
+    modelSchema.parse({
+      id: "main",
+      base_url: environment["OPENAI_BASE_URL"] || OPENAI_URL,
+      api_key: apiKey,
+      model,
+      abilities: abilitiesOf(model),
+    }),
+  ];
+}
+
+/** Families that are known to see images; of any other name only tool calls are assumed. */
+function abilitiesOf(model: string): ModelConfig["abilities"] {
+  return /^(gpt-4o|gpt-4\.1|gpt-5|o[134](-|$))/.test(model) ? ["func_call", "vision"] : ["func_call"];
+}
+
+function defaultPipeline(primary: string): PipelineConfig {
+  return {
+    id: "default",
+    runner: { id: LOCAL_AGENT },
+    runner_config: {
+      [LOCAL_AGENT]: {
+        model: { primary, fallbacks: [], reasoning: {} },
+        "box-session-id-template": "{launcher_type}_{launcher_id}",
+      },
+    },
+    policy: resourcePolicySchema.parse({}),
+    deadline: null,
+  };
+}
+
+function demoNotice(environment: Environment): string {
+  const keyless = environment["OPENAI_BASE_URL"] ? " OPENAI_BASE_URL alone is not enough." : "";
+  return `No model is configured, so the offline demo model answers: it runs code blocks and does not reason. Set OPENAI_API_KEY or list models in the configuration.${keyless}`;
+}

@@ -1,0 +1,174 @@
+/** Faults that lie between settings: what each section allows, taken together, must work. */
+import { runnerAliases } from "../domain/runner-id.js";
+import { isLoopbackHost } from "../lib/loopback.js";
+import type { ConfigFault } from "./config-fault.js";
+import type { Settings } from "./config-schema.js";
+import { DEMO_MODEL_ID } from "./model-settings.js";
+import type { PipelineConfig } from "./pipeline-settings.js";
+
+/** Shortest key off loopback (box §16.1). */
+const MIN_KEY_LENGTH = 32;
+
+interface CrossCheck {
+  /** Sections the check reads; it is left out while one of them is faulty itself. */
+  readonly reads: readonly (keyof Settings)[];
+  readonly find: (settings: Settings) => readonly ConfigFault[];
+}
+
+const CROSS_CHECKS: readonly CrossCheck[] = [
+  { reads: ["server"], find: findKeyFaults },
+  { reads: ["models"], find: ({ models }) => findRepeats("models", models) },
+  { reads: ["pipelines"], find: ({ pipelines }) => findRepeats("pipelines", pipelines) },
+  { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
+  { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findBindingFaults) },
+  { reads: ["pipelines", "models"], find: findModelFaults },
+  { reads: ["boxes"], find: findProfileFaults },
+  { reads: ["inbound"], find: ({ inbound }) => findTotalFaults("inbound", inbound) },
+  { reads: ["export"], find: ({ export: outgoing }) => findTotalFaults("export", outgoing) },
+];
+
+/** @param broken top-level settings that are faulty by themselves */
+export function findCrossFaults(settings: Settings, broken: ReadonlySet<string>): ConfigFault[] {
+  return CROSS_CHECKS.filter(({ reads }) => reads.every((name) => !broken.has(name))).flatMap(({ find }) =>
+    find(settings),
+  );
+}
+
+function findKeyFaults({ server }: Settings): ConfigFault[] {
+  const { host, keys } = server;
+  const twice = keys.flatMap(({ key }, index): ConfigFault[] =>
+    keys.findIndex((other) => other.key === key) === index
+      ? []
+      : [
+          {
+            path: `server.keys[${index}].key`,
+            found: "a key that stands above already",
+            allowed: "each key once",
+          },
+        ],
+  );
+  if (isLoopbackHost(host)) return twice;
+  if (keys.length === 0) {
+    return [
+      {
+        path: "server.host",
+        found: "an address other than loopback, and no key",
+        allowed: `127.0.0.1, ::1 or localhost without a key; any address with a key of at least ${MIN_KEY_LENGTH} characters in server.keys or BERTH_API_KEY`,
+      },
+    ];
+  }
+  const short = keys.flatMap(({ key }, index): ConfigFault[] =>
+    key.length >= MIN_KEY_LENGTH
+      ? []
+      : [
+          {
+            path: `server.keys[${index}].key`,
+            found: `a key of ${key.length} characters with server.host off loopback`,
+            allowed: `at least ${MIN_KEY_LENGTH} characters`,
+          },
+        ],
+  );
+  return [...twice, ...short];
+}
+
+function findRepeats(list: string, entries: readonly { readonly id: string }[]): ConfigFault[] {
+  return entries.flatMap(({ id }, index): ConfigFault[] =>
+    entries.findIndex((other) => other.id === id) === index
+      ? []
+      : [{ path: `${list}[${index}].id`, found: `"${id}" a second time`, allowed: "each id once" }],
+  );
+}
+
+function findDefaultPipelineFaults({ pipelines, default_pipeline: wanted }: Settings): ConfigFault[] {
+  const ids = pipelines.length === 0 ? ["default"] : pipelines.map(({ id }) => id);
+  if (ids.includes(wanted)) return [];
+  return [{ path: "default_pipeline", found: `"${wanted}", which is no pipeline`, allowed: ids.join(", ") }];
+}
+
+function findBindingFaults(pipeline: PipelineConfig, index: number): ConfigFault[] {
+  if (selectedBlock(pipeline) !== null) return [];
+  return [
+    {
+      path: `pipelines[${index}].runner_config`,
+      found: `no entry for the selected runner ${pipeline.runner.id}`,
+      allowed: `an entry under ${runnerAliases(pipeline.runner.id).join(" or ")}`,
+    },
+  ];
+}
+
+function findModelFaults({ pipelines, models }: Settings): ConfigFault[] {
+  const ids = [...models.map(({ id }) => id), DEMO_MODEL_ID];
+  return pipelines.flatMap((pipeline, index) =>
+    referencedModels(pipeline)
+      .filter(({ id }) => !ids.includes(id) && !isFallbackId(id, models))
+      .map(({ id, at }) => ({
+        path: `pipelines[${index}].${at}`,
+        found: `"${id}", which is no model`,
+        allowed: ids.join(", "),
+      })),
+  );
+}
+
+/** Without configured models the one of the environment is called `main`. */
+function isFallbackId(id: string, models: Settings["models"]): boolean {
+  return models.length === 0 && id === "main";
+}
+
+function referencedModels(pipeline: PipelineConfig): { id: string; at: string }[] {
+  const granted = pipeline.policy.allowed_model_uuids.map((id, index) => ({
+    id,
+    at: `policy.allowed_model_uuids[${index}]`,
+  }));
+  const block = selectedBlock(pipeline);
+  const selector = block?.config["model"];
+  if (block === null || typeof selector !== "object" || selector === null) return granted;
+  const { primary, fallbacks }: { primary?: unknown; fallbacks?: unknown } = selector;
+  const at = `runner_config.${JSON.stringify(block.id)}.model`;
+  const listed: readonly unknown[] = Array.isArray(fallbacks) ? fallbacks : [];
+  return [
+    ...asReference(primary, `${at}.primary`),
+    ...listed.flatMap((id, index) => asReference(id, `${at}.fallbacks[${index}]`)),
+    ...granted,
+  ];
+}
+
+/** Empty selector values are no reference (runs §4.3). */
+function asReference(id: unknown, at: string): { id: string; at: string }[] {
+  return typeof id === "string" && id !== "" && id !== "__none__" ? [{ id, at }] : [];
+}
+
+function selectedBlock({ runner, runner_config: blocks }: PipelineConfig): {
+  id: string;
+  config: Readonly<Record<string, unknown>>;
+} | null {
+  for (const id of [runner.id, ...runnerAliases(runner.id)]) {
+    const config = Object.hasOwn(blocks, id) ? blocks[id] : undefined;
+    if (config !== undefined) return { id, config };
+  }
+  return null;
+}
+
+function findProfileFaults({ boxes }: Settings): ConfigFault[] {
+  if (!boxes.profile.startsWith("network_")) return [];
+  return [
+    {
+      path: "boxes.profile",
+      found: `"${boxes.profile}"`,
+      allowed: "default or offline_readonly: this version gives boxes no network",
+    },
+  ];
+}
+
+function findTotalFaults(
+  name: string,
+  limits: { readonly max_file_bytes: number; readonly max_total_bytes: number },
+): ConfigFault[] {
+  if (limits.max_total_bytes >= limits.max_file_bytes) return [];
+  return [
+    {
+      path: `${name}.max_total_bytes`,
+      found: `the number ${limits.max_total_bytes}, below ${name}.max_file_bytes`,
+      allowed: `at least ${limits.max_file_bytes}`,
+    },
+  ];
+}

@@ -1,0 +1,47 @@
+/** Pipelines: named entries that hold a binding (runs §5). */
+import { z } from "zod";
+import { resourcePolicySchema } from "../domain/binding.js";
+import { isPluginRunnerId, LEGACY_RUNNER_NAMES, parseRunnerId } from "../domain/runner-id.js";
+
+const runnerIdSchema = z
+  .string()
+  .max(512)
+  .refine(isKnownForm)
+  .meta({
+    description: "The runner that answers.",
+    allowed: `plugin:<author>/<plugin>/<runner>, builtin:<name>, or one of ${LEGACY_RUNNER_NAMES.join(", ")}`,
+  });
+
+export const pipelineSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
+    .meta({
+      description: "Name of the pipeline in requests.",
+      allowed: "1 to 64 letters, digits, dots, underscores and dashes",
+    }),
+  runner: z
+    .strictObject({ id: runnerIdSchema })
+    .meta({ description: "Which runner the pipeline is bound to." }),
+  runner_config: z.record(z.string().min(1), z.record(z.string(), z.unknown())).default({}).meta({
+    description: "Config of runners by runner id; the selected runner needs an entry.",
+    allowed: "a group with one group of settings for each runner id",
+  }),
+  policy: resourcePolicySchema.prefault({}).meta({
+    description: "What runs may use besides what the runner config selects.",
+  }),
+  deadline: z.int().min(1).max(3600).nullable().default(null).meta({
+    description: "End of a run after its start; null = `runs.deadline_sec`.",
+    unit: "s",
+  }),
+});
+export type PipelineConfig = z.infer<typeof pipelineSchema>;
+
+function isKnownForm(text: string): boolean {
+  if (LEGACY_RUNNER_NAMES.some((name) => name === text) || isPluginRunnerId(text)) return true;
+  try {
+    return parseRunnerId(text).source === "builtin";
+  } catch {
+    return false;
+  }
+}
