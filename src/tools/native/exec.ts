@@ -1,0 +1,107 @@
+/** `exec`: runs a shell command in the box (box §12). */
+import { z } from "zod";
+import { type ExecExit, WORKSPACE_ROOT } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { ExecRequest } from "../../ports/box-handle.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
+import { resolveToolPath } from "../box-path.js";
+import { defineTool, failure, type ParsedCall, success } from "../define-tool.js";
+import { optionalNumber, optionalText, text } from "../tool-input.js";
+import { type SavedResult, ToolResultFile } from "../tool-results.js";
+import { findCommandFault, findEnvFault, resolveTimeout, type TimeoutChoice } from "./exec-input.js";
+import { ExecOutput } from "./exec-output.js";
+import { execResult } from "./exec-result.js";
+import { LiveOutput } from "./live-output.js";
+
+const inputSchema = z.object({
+  command: text("Shell command, run with sh -lc as the box user. Standard input is empty."),
+  workdir: optionalText("Directory to run in, created if missing. Default: /workspace."),
+  timeout_sec: optionalNumber("Seconds after which the command and all it started are stopped. Default: 30."),
+  env: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
+    .nullish()
+    .meta({ type: "object", description: "Extra environment variables: names to texts." }),
+  description: optionalText("A few words for people on what the command is for."),
+});
+type ExecInput = z.output<typeof inputSchema>;
+
+export interface ExecToolOptions {
+  /** Characters of each stream that the model sees (`exec.output_chars`). */
+  readonly outputChars: number;
+}
+
+export function createExecTool(toolOptions: ExecToolOptions): NativeTool {
+  return defineTool({
+    name: "exec",
+    description:
+      "Run a shell command in the box. Returns exit code, stdout and stderr; long output is cut in the middle and kept " +
+      "whole in a file that the result names. $BERTH_INBOX and $BERTH_OUTBOX are the directories of this run. " +
+      "What the command leaves running is stopped when the run ends.",
+    input: inputSchema,
+    effect: { kind: "box.exec" },
+    async *run(call, box, options) {
+      const planned = planExec(call.input, box);
+      if (planned.ok) yield* runCommand({ ...planned, callId: call.id, ...toolOptions }, box, options);
+      else yield failure(planned.error);
+    },
+  });
+}
+
+interface ExecPlan {
+  readonly request: ExecRequest;
+  readonly timeout: TimeoutChoice;
+}
+
+type PlannedExec = ({ readonly ok: true } & ExecPlan) | { readonly ok: false; readonly error: string };
+
+function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedExec {
+  const env = input.env ?? {};
+  const fault = findCommandFault(input.command) ?? findEnvFault(env);
+  if (fault !== null) return { ok: false, error: fault };
+  const workdir = resolveToolPath(input.workdir ?? WORKSPACE_ROOT);
+  if (!workdir.ok) return workdir;
+  const timeout = resolveTimeout(input.timeout_sec, box.settings);
+  return {
+    ok: true,
+    timeout,
+    request: {
+      argv: ["sh", "-lc", input.command],
+      workdir: workdir.path,
+      env: { ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
+      timeoutMs: timeout.seconds * 1000,
+    },
+  };
+}
+
+async function* runCommand(
+  plan: ExecPlan & ExecToolOptions & { readonly callId: string },
+  box: ToolBox,
+  options: CallOptions,
+): AsyncGenerator<ToolEvent> {
+  const output = new ExecOutput(plan.outputChars);
+  const file = box.settings.workspaceMode === "rw" ? new ToolResultFile(box.handle.files, plan.callId) : null;
+  const live = new LiveOutput();
+  let exit: ExecExit | null = null;
+  for await (const event of box.handle.exec(plan.request, options)) {
+    if (event.type === "exit") {
+      exit = event.exit;
+      continue;
+    }
+    output.push(event.stream, event.bytes);
+    file?.add(event.bytes);
+    yield* live.push(event.stream, event.bytes);
+    if (file?.isDue === true) await file.write(options);
+  }
+  if (exit === null) throw new ServiceError("internal", "The box ended a command without saying how.");
+  yield* live.end();
+  output.end();
+  const saved = output.isCut ? await saveOutput(file, options) : null;
+  yield success(
+    execResult({ sessionId: box.sessionId, exit, timeout: plan.timeout, output: output.finish(saved) }),
+  );
+}
+
+async function saveOutput(file: ToolResultFile | null, options: CallOptions): Promise<SavedResult> {
+  return file === null ? { ok: false, reason: "The workspace is read-only." } : file.finish(options);
+}
