@@ -10,7 +10,7 @@ export interface FilePage {
 }
 
 export interface FileStore {
-  /** Registers all or none in one transaction (box §8.2). A source path is delivered once per run: a second one is refused by the caller. */
+  /** Registers all or none in one transaction (box §8.2). Unchanged bytes of a source path are delivered once per run: the caller refuses a second time. */
   register(records: readonly FileRecord[]): Promise<void>;
   get(tenant: string, id: FileId): Promise<FileRecord | null>;
   /** Deliveries of a run in order of export. */

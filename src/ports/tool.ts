@@ -17,7 +17,13 @@ export interface ExportedFile {
 }
 
 export type ExportAnswer =
-  | { readonly ok: true; readonly files: readonly ExportedFile[]; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true;
+      /** Says that the files are registered for delivery and what became of their sources. */
+      readonly message?: string | undefined;
+      readonly files: readonly ExportedFile[];
+      readonly warnings: readonly string[];
+    }
   | { readonly ok: false; readonly error: string };
 
 /** The bound box of a run, narrowed to what a tool needs. */

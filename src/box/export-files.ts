@@ -1,0 +1,226 @@
+/** `export_box_files`: validate the whole selection, register all of it, then remove exactly its sources (box §8). */
+import type { StatAnswer } from "../domain/box.js";
+import { deliveryKind, type FileRecord } from "../domain/delivery.js";
+import type { RunId } from "../domain/ids.js";
+import { CleanupStack } from "../lib/cleanup-stack.js";
+import type { KeyedLock } from "../lib/keyed-lock.js";
+import type { BlobStore } from "../ports/blob-store.js";
+import type { BoxFiles, RemoveAnswer } from "../ports/box-handle.js";
+import type { Clock } from "../ports/clock.js";
+import type { FileStore } from "../ports/file-store.js";
+import type { IdSource } from "../ports/id-source.js";
+import type { CallOptions } from "../ports/options.js";
+import type { ExportAnswer, ExportedFile } from "../ports/tool.js";
+import { type CapturedFile, type CaptureTarget, captureFiles } from "./capture-files.js";
+import {
+  describeExportFaults,
+  type ExportedBefore,
+  type ExportFault,
+  type ExportLimits,
+  findExportFaults,
+} from "./export-faults.js";
+import { checkExportPaths, type RunDirectories, showPath } from "./export-paths.js";
+import { deliveredName, uniqueName } from "./file-name.js";
+
+export type { ExportLimits } from "./export-faults.js";
+
+export interface ExportDeps {
+  readonly files: BoxFiles;
+  readonly blobs: BlobStore;
+  readonly fileStore: FileStore;
+  /** One export of a run at a time (box §8.9); shared by all calls. */
+  readonly locks: KeyedLock<RunId>;
+  /** Type by magic bytes, text check and extension. */
+  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly ids: IdSource;
+  readonly clock: Clock;
+}
+
+export interface ExportRequest extends RunDirectories {
+  readonly tenant: string;
+  readonly runId: RunId;
+  /** As the model gave it. */
+  readonly paths: unknown;
+  readonly limits: ExportLimits;
+}
+
+/** Purpose of delivered files, in the words of the OpenAI Files shape (api §3). */
+const PURPOSE = "assistants_output";
+
+/**
+ * Exports a selection as a whole: with one bad path nothing is registered and nothing is removed.
+ * What was captured counts; a source that cannot be removed afterwards is a warning (box §8.7, §8.8).
+ * @returns a refusal as `{ok: false, error}` that names every failing path with its remedy
+ * @throws the signal's reason when it aborts before the files are registered; ServiceError of a lost engine or store
+ */
+export async function exportFiles(
+  deps: ExportDeps,
+  request: ExportRequest,
+  options: CallOptions,
+): Promise<ExportAnswer> {
+  const { paths, limits } = request;
+  if (!Array.isArray(paths) || paths.length === 0) return refuse(NO_LIST, request);
+  if (paths.length > limits.maxFiles)
+    return refuse([{ reason: "too_many", count: paths.length, before: 0, limit: limits.maxFiles }], request);
+  using _turn = await deps.locks.acquire(request.runId, options);
+  const earlier = await deps.fileStore.listByRun(request.tenant, request.runId);
+  const selection = await selectTargets(deps, { request, paths, earlier }, options);
+  if (!selection.ok) return refuse(selection.faults, request);
+  await using staged = new CleanupStack();
+  const captured = await captureFiles(
+    { files: deps.files, blobs: deps.blobs, staged },
+    {
+      targets: selection.targets,
+      maxFileBytes: limits.maxFileBytes,
+      maxTotalBytes: limits.maxTotalBytes,
+      bytesBefore: exportedBefore(earlier).bytes,
+    },
+    options,
+  );
+  if (!captured.ok) return refuse(captured.faults, request);
+  const repeated = findRepeated(captured.files, earlier);
+  if (repeated.length > 0) return refuse(repeated, request);
+  options.signal.throwIfAborted();
+  const records = await register(deps, { request, earlier, captured: captured.files }, options);
+  const removed = await removeSources(deps.files, captured.files, options);
+  return answer(records, removed);
+}
+
+const NO_LIST =
+  'Nothing was exported: "paths" must be a list with at least one absolute path, e.g. ["/workspace/outbox/<run>/report.pdf"].';
+
+function refuse(why: string | readonly ExportFault[], run: RunDirectories): ExportAnswer {
+  if (typeof why !== "string") return { ok: false, error: describeExportFaults(why, run) };
+  return { ok: false, error: why.replace("/workspace/outbox/<run>", run.outbox) };
+}
+
+type Selection =
+  | { readonly ok: true; readonly targets: readonly CaptureTarget[] }
+  | { readonly ok: false; readonly faults: readonly ExportFault[] };
+
+/** Looks the whole selection up in one request; a path that fails as text is not looked up. */
+async function selectTargets(
+  deps: ExportDeps,
+  of: {
+    readonly request: ExportRequest;
+    readonly paths: readonly unknown[];
+    readonly earlier: readonly FileRecord[];
+  },
+  options: CallOptions,
+): Promise<Selection> {
+  const checked = checkExportPaths(of.paths, of.request);
+  const paths = checked.flatMap((item) => ("path" in item ? [item.path] : []));
+  const stats = paths.length === 0 ? [] : await deps.files.stat(paths, options);
+  const candidates = paths.map((path, index) => ({
+    path,
+    stat: stats[index],
+    exportedAs: of.earlier.findLast((file) => file.sourcePath === path)?.id ?? null,
+  }));
+  const textFaults = checked.flatMap((item): ExportFault[] =>
+    "fault" in item ? [{ reason: item.fault, given: item.given }] : [],
+  );
+  const fileFaults = findExportFaults(candidates, exportedBefore(of.earlier), of.request.limits);
+  const faults = [...textFaults, ...fileFaults];
+  if (faults.length > 0) return { ok: false, faults };
+  return { ok: true, targets: candidates.flatMap(({ path, stat }) => toTarget(path, stat)) };
+}
+
+function toTarget(path: string, stat: StatAnswer | undefined): CaptureTarget[] {
+  return stat !== undefined && "entry" in stat ? [{ path, entry: stat.entry }] : [];
+}
+
+function exportedBefore(earlier: readonly FileRecord[]): ExportedBefore {
+  return { files: earlier.length, bytes: earlier.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}
+
+/** A source that outlived its export, unchanged: it was registered once and must not be delivered twice (box §8.7). */
+function findRepeated(
+  files: readonly CapturedFile[],
+  earlier: readonly FileRecord[],
+): readonly ExportFault[] {
+  return files.flatMap(({ path, sha256 }): ExportFault[] => {
+    const twin = earlier.find((record) => record.sourcePath === path && record.sha256 === sha256);
+    return twin === undefined ? [] : [{ reason: "already_exported", given: path, fileId: twin.id }];
+  });
+}
+
+/** Keeps the bytes, then registers all of them in one transaction. */
+async function register(
+  deps: ExportDeps,
+  of: {
+    readonly request: ExportRequest;
+    readonly earlier: readonly FileRecord[];
+    readonly captured: readonly CapturedFile[];
+  },
+  options: CallOptions,
+): Promise<readonly FileRecord[]> {
+  const taken = new Set(of.earlier.map(({ name }) => name));
+  const records: FileRecord[] = [];
+  for (const file of of.captured) {
+    const name = uniqueName(deliveredName(file.path), taken);
+    taken.add(name);
+    const { sha256, sizeBytes } = await file.staging.commit();
+    records.push({
+      id: deps.ids.create("file"),
+      tenant: of.request.tenant,
+      runId: of.request.runId,
+      purpose: PURPOSE,
+      name,
+      kind: deliveryKind(name),
+      mimeType: await deps.sniffMimeType(name, file.head),
+      sizeBytes,
+      sha256,
+      sourcePath: file.path,
+      state: "pending",
+      createdAt: deps.clock.now(),
+    });
+  }
+  options.signal.throwIfAborted();
+  await deps.fileStore.register(records);
+  return records;
+}
+
+/** @returns why a source is still there, by index; null = it is gone. Nothing that fails here undoes the export. */
+async function removeSources(
+  files: BoxFiles,
+  captured: readonly CapturedFile[],
+  options: CallOptions,
+): Promise<readonly (string | null)[]> {
+  const targets = captured.map(({ path, entry }) => ({ path, version: entry.version }));
+  try {
+    const answers = await files.remove(targets, options);
+    return targets.map((_target, index) => describeRemoval(answers[index]));
+  } catch {
+    return targets.map(() => "the box did not answer");
+  }
+}
+
+function describeRemoval(removal: RemoveAnswer | undefined): string | null {
+  if (removal?.ok === true || removal?.fault === "not_found") return null;
+  return removal?.fault === "changed" ? "it was changed meanwhile" : "the box user may not remove it";
+}
+
+function answer(records: readonly FileRecord[], kept: readonly (string | null)[]): ExportAnswer {
+  const files = records.map(
+    (record, index): ExportedFile => ({
+      file_id: record.id,
+      name: record.name,
+      type: record.mimeType,
+      size: record.sizeBytes,
+      sha256: record.sha256,
+      source_removed: kept[index] === null,
+    }),
+  );
+  const warnings = records.flatMap(({ id, sourcePath }, index) => {
+    const reason = kept[index] ?? null;
+    const path = showPath(sourcePath ?? "");
+    return reason === null
+      ? []
+      : [`${path} is registered as ${id}, but its source is still there: ${reason}. Do not export it again.`];
+  });
+  const message =
+    warnings.length === 0
+      ? "The files are registered for delivery and their sources are removed."
+      : "The files are registered for delivery; see the warnings for sources that are still there.";
+  return { ok: true, message, files, warnings };
+}
