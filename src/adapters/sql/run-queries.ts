@@ -1,0 +1,123 @@
+/** Steps of the ledger that work in any transaction. */
+import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
+import { type AttachmentOutcome, attachmentSourceSchema } from "../../domain/attachment.js";
+import type { RunId } from "../../domain/ids.js";
+import { isTerminal, type OpenState, RUN_STATES, type RunEvent } from "../../domain/run.js";
+import type { NewRunEvent, RunRecord } from "../../ports/run-store.js";
+import { readNullableJson, writeJson } from "./json-column.js";
+import { type StoredRun, toOutcomeRows, toRunRecord } from "./run-row.js";
+import type { AttachmentTable, Schema } from "./schema.js";
+
+export const OPEN_STATES = RUN_STATES.filter((state): state is OpenState => !isTerminal(state));
+
+export function selectRuns(db: Kysely<Schema>): SelectQueryBuilder<Schema, "run" | "run_input", StoredRun> {
+  return db
+    .selectFrom("run")
+    .innerJoin("run_input", "run_input.run_id", "run.id")
+    .selectAll("run")
+    .select(["run_input.chat_json", "run_input.input_json", "run_input.params_json"]);
+}
+
+/** @param tenant whose run it must be; none for the service's own work */
+export async function readRun(db: Kysely<Schema>, id: RunId, tenant?: string): Promise<RunRecord | null> {
+  let query = selectRuns(db).where("run.id", "=", id);
+  if (tenant !== undefined) query = query.where("run.tenant", "=", tenant);
+  const [record] = await withAttachments(db, await query.execute());
+  return record ?? null;
+}
+
+/** @returns the runs in the order of the rows */
+export async function withAttachments(
+  db: Kysely<Schema>,
+  rows: readonly StoredRun[],
+): Promise<readonly RunRecord[]> {
+  if (rows.length === 0) return [];
+  const attachments = await db
+    .selectFrom("attachment")
+    .selectAll()
+    .where(
+      "run_id",
+      "in",
+      rows.map(({ id }) => id),
+    )
+    .orderBy("run_id")
+    .orderBy("idx")
+    .execute();
+  const byRun = new Map<RunId, Selectable<AttachmentTable>[]>(rows.map(({ id }) => [id, []]));
+  for (const attachment of attachments) byRun.get(attachment.run_id)?.push(attachment);
+  return rows.map((row) => toRunRecord(row, byRun.get(row.id) ?? []));
+}
+
+/** Takes the next number of a run that is not terminal, in one statement, and stores the event under it. */
+export async function appendEvent(
+  db: Kysely<Schema>,
+  id: RunId,
+  event: NewRunEvent,
+): Promise<RunEvent | null> {
+  const numbered = await db
+    .updateTable("run")
+    .set((expression) => ({ last_sequence: expression("last_sequence", "+", 1) }))
+    .where("id", "=", id)
+    .where("state", "in", OPEN_STATES)
+    .returning("last_sequence as sequence")
+    .executeTakeFirst();
+  if (numbered === undefined) return null;
+  const { type, data, timestamp } = event;
+  await db
+    .insertInto("run_event")
+    .values({ run_id: id, sequence: numbered.sequence, type, data_json: writeJson(data), timestamp })
+    .execute();
+  return { type, data, run_id: id, sequence: numbered.sequence, timestamp };
+}
+
+/** Makes these the outcomes of the run's attachments; their sources stay. */
+export async function writeOutcomes(
+  db: Kysely<Schema>,
+  id: RunId,
+  outcomes: readonly AttachmentOutcome[],
+): Promise<void> {
+  await db
+    .updateTable("attachment")
+    .set({ outcome_json: null })
+    .where("run_id", "=", id)
+    .where("idx", ">=", outcomes.length)
+    .execute();
+  for (const row of toOutcomeRows(id, outcomes))
+    await db
+      .insertInto("attachment")
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(["run_id", "idx"]).doUpdateSet({ outcome_json: row.outcome_json }),
+      )
+      .execute();
+}
+
+/** @returns sha256 of the attachments whose bytes were let go */
+export async function releaseAttachments(
+  db: Kysely<Schema>,
+  due: { readonly createdBefore: number; readonly reason: string; readonly limit: number },
+): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom("attachment")
+    .innerJoin("run", "run.id", "attachment.run_id")
+    .selectAll("attachment")
+    .where("attachment.sha256", "is not", null)
+    .where("run.created_at", "<", due.createdBefore)
+    .where("run.state", "not in", OPEN_STATES)
+    .limit(due.limit)
+    .execute();
+  for (const row of rows)
+    await db
+      .updateTable("attachment")
+      .set({ sha256: null, source_json: writeJson(releasedSource(row, due.reason)) })
+      .where("run_id", "=", row.run_id)
+      .where("idx", "=", row.idx)
+      .execute();
+  return rows.flatMap(({ sha256 }) => (sha256 === null ? [] : [sha256]));
+}
+
+function releasedSource(row: Selectable<AttachmentTable>, reason: string) {
+  const source = readNullableJson(attachmentSourceSchema, row.source_json);
+  const sizeBytes = source?.kind === "blob" ? source.sizeBytes : null;
+  return { kind: "refused", reason, sizeBytes };
+}

@@ -1,0 +1,179 @@
+/** A run as rows of its tables, and back. */
+import type { Insertable, Selectable } from "kysely";
+import { z } from "zod";
+import {
+  type AttachmentOutcome,
+  attachmentOutcomeSchema,
+  attachmentSourceSchema,
+} from "../../domain/attachment.js";
+import { chatSchema, runInputSchema } from "../../domain/event.js";
+import { finishReasonSchema, warningSchema } from "../../domain/result.js";
+import { outboxEntrySchema, RUN_EVENT_TYPES, type RunEvent, runErrorSchema } from "../../domain/run.js";
+import { usageSchema } from "../../domain/usage.js";
+import type { RunChange, RunOutcome, RunRecord } from "../../ports/run-store.js";
+import { readJson, readNullableJson, writeJson, writeNullableJson } from "./json-column.js";
+import type { AttachmentTable, RunEventTable, RunInputTable, RunTable } from "./schema.js";
+
+const plainObjectSchema = z.record(z.string(), z.unknown());
+const messageSchema = z.object({ content: z.string(), partial: z.boolean() });
+const outboxSchema = z.array(outboxEntrySchema);
+const warningsSchema = z.array(warningSchema);
+const eventTypeSchema = z.enum(RUN_EVENT_TYPES);
+
+export type StoredRun = Selectable<RunTable> & Omit<Selectable<RunInputTable>, "run_id">;
+
+export function toRunRow(run: RunRecord, position: number): Insertable<RunTable> {
+  return {
+    id: run.id,
+    position,
+    tenant: run.tenant,
+    pipeline: run.pipeline,
+    runner: run.runner,
+    chat_key: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
+    conversation: run.conversation,
+    event_id: run.eventId,
+    surface: run.surface,
+    on_disconnect: run.onDisconnect,
+    retry_of: run.retryOf,
+    created_at: run.createdAt,
+    started_at: run.startedAt,
+    last_sequence: 0,
+    ...toSessionColumns(run.session),
+    ...toOutcomeColumns(run),
+  };
+}
+
+export function toRunInputRow(run: RunRecord): Insertable<RunInputTable> {
+  return {
+    run_id: run.id,
+    chat_json: writeJson(run.chat),
+    input_json: writeJson(run.input),
+    params_json: writeJson(run.params),
+  };
+}
+
+export function toAttachmentRows(run: RunRecord): Insertable<AttachmentTable>[] {
+  const count = Math.max(run.attachments.length, run.attachmentSources.length);
+  return Array.from({ length: count }, (_, idx) => {
+    const source = run.attachmentSources[idx] ?? null;
+    return {
+      run_id: run.id,
+      idx,
+      outcome_json: writeNullableJson(run.attachments[idx] ?? null),
+      source_json: writeNullableJson(source),
+      sha256: source?.kind === "blob" ? source.sha256 : null,
+    };
+  });
+}
+
+/** The outcomes alone, for rows that are there already. */
+export function toOutcomeRows(
+  runId: RunRecord["id"],
+  outcomes: readonly AttachmentOutcome[],
+): Insertable<AttachmentTable>[] {
+  return outcomes.map((outcome, idx) => ({
+    run_id: runId,
+    idx,
+    outcome_json: writeJson(outcome),
+    source_json: null,
+    sha256: null,
+  }));
+}
+
+/** The columns that an outcome sets; attachments have rows of their own. */
+export function toOutcomeColumns(
+  outcome: Omit<RunOutcome, "state" | "endedAt" | "attachments"> & Pick<RunRecord, "state" | "endedAt">,
+): Pick<
+  Insertable<RunTable>,
+  | "state"
+  | "ended_at"
+  | "message_json"
+  | "outbox_left_json"
+  | "model"
+  | "tool_rounds"
+  | "usage_json"
+  | "finish_reason"
+  | "warnings_json"
+  | "error_json"
+> {
+  return {
+    state: outcome.state,
+    ended_at: outcome.endedAt,
+    message_json: writeNullableJson(outcome.message),
+    outbox_left_json: writeJson(outcome.outboxLeft),
+    model: outcome.model,
+    tool_rounds: outcome.toolRounds,
+    usage_json: writeJson(outcome.usage),
+    finish_reason: outcome.finishReason,
+    warnings_json: writeJson(outcome.warnings),
+    error_json: writeNullableJson(outcome.error),
+  };
+}
+
+/** The columns of the fields that a change names; attachments have rows of their own. */
+export function toChangedColumns(change: RunChange): Partial<Insertable<RunTable>> {
+  return {
+    ...(change.state === undefined ? {} : { state: change.state }),
+    ...(change.session === undefined ? {} : toSessionColumns(change.session)),
+    ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
+    ...(change.model === undefined ? {} : { model: change.model }),
+    ...(change.toolRounds === undefined ? {} : { tool_rounds: change.toolRounds }),
+    ...(change.warnings === undefined ? {} : { warnings_json: writeJson(change.warnings) }),
+  };
+}
+
+function toSessionColumns(
+  session: RunRecord["session"],
+): Pick<Insertable<RunTable>, "session_id" | "session_key"> {
+  return { session_id: session?.id ?? null, session_key: session?.key ?? null };
+}
+
+/** @param attachments rows of this run in order of their index */
+export function toRunRecord(row: StoredRun, attachments: readonly Selectable<AttachmentTable>[]): RunRecord {
+  return {
+    id: row.id,
+    tenant: row.tenant,
+    pipeline: row.pipeline,
+    runner: row.runner,
+    chat: readJson(chatSchema, row.chat_json),
+    conversation: row.conversation,
+    eventId: row.event_id,
+    surface: row.surface,
+    state: row.state,
+    session:
+      row.session_id === null || row.session_key === null
+        ? null
+        : { id: row.session_id, key: row.session_key },
+    input: readJson(runInputSchema, row.input_json),
+    params: readJson(plainObjectSchema, row.params_json),
+    attachments: attachments.flatMap(({ outcome_json }) =>
+      outcome_json === null ? [] : [readJson(attachmentOutcomeSchema, outcome_json)],
+    ),
+    attachmentSources: attachments.flatMap(({ source_json }) =>
+      source_json === null ? [] : [readJson(attachmentSourceSchema, source_json)],
+    ),
+    onDisconnect: row.on_disconnect,
+    retryOf: row.retry_of,
+    createdAt: row.created_at,
+    startedAt: row.started_at,
+    endedAt: row.ended_at,
+    message: readNullableJson(messageSchema, row.message_json),
+    outboxLeft: readJson(outboxSchema, row.outbox_left_json),
+    model: row.model,
+    toolRounds: row.tool_rounds,
+    usage: readJson(usageSchema, row.usage_json),
+    finishReason: row.finish_reason === null ? null : finishReasonSchema.parse(row.finish_reason),
+    warnings: readJson(warningsSchema, row.warnings_json),
+    error: readNullableJson(runErrorSchema, row.error_json),
+  };
+}
+
+export function toRunEvent(row: Selectable<RunEventTable>): RunEvent {
+  return {
+    type: eventTypeSchema.parse(row.type),
+    data: readJson(plainObjectSchema, row.data_json),
+    run_id: row.run_id,
+    sequence: row.sequence,
+    timestamp: row.timestamp,
+  };
+}

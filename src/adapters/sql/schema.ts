@@ -1,0 +1,132 @@
+/**
+ * The tables as kysely sees them. Times are Unix milliseconds, yes/no is 1/0, `…_json` is text that is parsed by a
+ * schema when it is read. `position` gives the order of creation, which neither ids nor times can.
+ */
+import type { DeliveryKind, DeliveryState } from "../../domain/delivery.js";
+import type { FileId, RunId, SessionId } from "../../domain/ids.js";
+import type { RunState } from "../../domain/run.js";
+
+/** The next number of each table that counts; a row is locked until its transaction ends, so order is commit order. */
+export interface CounterTable {
+  name: "run" | "session" | "file" | "transcript_item";
+  value: number;
+}
+
+/** Narrow, because it is written with every event; what never changes lies in `run_input`. */
+export interface RunTable {
+  id: RunId;
+  position: number;
+  tenant: string;
+  pipeline: string;
+  runner: string;
+  /** `launcher_type:launcher_id` */
+  chat_key: string;
+  conversation: string;
+  event_id: string;
+  surface: string;
+  state: RunState;
+  session_id: SessionId | null;
+  session_key: string | null;
+  on_disconnect: "continue" | "cancel";
+  retry_of: RunId | null;
+  created_at: number;
+  started_at: number | null;
+  ended_at: number | null;
+  /** Number of the newest event. */
+  last_sequence: number;
+  message_json: string | null;
+  outbox_left_json: string;
+  model: string | null;
+  tool_rounds: number;
+  usage_json: string;
+  finish_reason: string | null;
+  warnings_json: string;
+  error_json: string | null;
+}
+
+export interface RunInputTable {
+  run_id: RunId;
+  chat_json: string;
+  input_json: string;
+  params_json: string;
+}
+
+export interface RunEventTable {
+  run_id: RunId;
+  sequence: number;
+  type: string;
+  data_json: string;
+  timestamp: string;
+}
+
+export interface AttachmentTable {
+  run_id: RunId;
+  idx: number;
+  outcome_json: string | null;
+  source_json: string | null;
+  /** Of the bytes we keep; null when the source is no blob. */
+  sha256: string | null;
+}
+
+export interface SessionTable {
+  id: SessionId;
+  position: number;
+  tenant: string;
+  identity: string;
+  reuse_key: string;
+  engine: string;
+  uid: number;
+  volume: string;
+  container: string | null;
+  prepared: 0 | 1;
+  settings: string | null;
+  created_at: number;
+  last_used_at: number;
+}
+
+export interface TranscriptItemTable {
+  tenant: string;
+  conversation: string;
+  sequence: number;
+  run_id: string;
+  event_id: string | null;
+  message_json: string;
+  partial: 0 | 1;
+  created_at: number;
+}
+
+export interface FileTable {
+  id: FileId;
+  position: number;
+  tenant: string;
+  run_id: RunId | null;
+  purpose: string;
+  name: string;
+  kind: DeliveryKind;
+  mime_type: string;
+  size_bytes: number;
+  sha256: string;
+  source_path: string | null;
+  state: DeliveryState;
+  created_at: number;
+}
+
+export interface IdempotencyKeyTable {
+  tenant: string;
+  key: string;
+  body_hash: string;
+  run_id: RunId;
+  created_at: number;
+}
+
+export interface Schema {
+  counter: CounterTable;
+  run: RunTable;
+  run_input: RunInputTable;
+  run_event: RunEventTable;
+  attachment: AttachmentTable;
+  session: SessionTable;
+  transcript_item: TranscriptItemTable;
+  file: FileTable;
+  idempotency_key: IdempotencyKeyTable;
+}

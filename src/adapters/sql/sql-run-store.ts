@@ -1,0 +1,146 @@
+/** The ledger in SQL (runs §20). */
+import type { Kysely } from "kysely";
+import type { RunId } from "../../domain/ids.js";
+import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
+import type {
+  NewRunEvent,
+  RunChange,
+  RunFilter,
+  RunOutcome,
+  RunRecord,
+  RunStore,
+} from "../../ports/run-store.js";
+import { writeJson } from "./json-column.js";
+import {
+  appendEvent,
+  OPEN_STATES,
+  readRun,
+  releaseAttachments,
+  selectRuns,
+  withAttachments,
+  writeOutcomes,
+} from "./run-queries.js";
+import {
+  toAttachmentRows,
+  toChangedColumns,
+  toOutcomeColumns,
+  toRunEvent,
+  toRunInputRow,
+  toRunRow,
+} from "./run-row.js";
+import type { Schema } from "./schema.js";
+import { nextPosition, type SqlDatabase } from "./sql-database.js";
+
+export class SqlRunStore implements RunStore {
+  readonly #deps: { readonly database: SqlDatabase };
+
+  constructor(deps: { readonly database: SqlDatabase }) {
+    this.#deps = deps;
+  }
+
+  async create(run: RunRecord): Promise<void> {
+    const attachments = toAttachmentRows(run);
+    await this.#db.transaction().execute(async (transaction) => {
+      const position = await nextPosition(transaction, "run");
+      await transaction.insertInto("run").values(toRunRow(run, position)).execute();
+      await transaction.insertInto("run_input").values(toRunInputRow(run)).execute();
+      for (const row of attachments) await transaction.insertInto("attachment").values(row).execute();
+    });
+  }
+
+  async get(tenant: string, id: RunId): Promise<RunRecord | null> {
+    return readRun(this.#db, id, tenant);
+  }
+
+  async list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]> {
+    const { session, chat, states, after } = filter;
+    let query = selectRuns(this.#db).where("run.tenant", "=", tenant);
+    if (session !== undefined) query = query.where("run.session_id", "=", session);
+    if (chat !== undefined) query = query.where("run.chat_key", "=", chat);
+    if (states !== undefined) query = query.where("run.state", "in", states);
+    if (after !== undefined)
+      query = query.where("run.position", "<", (expression) =>
+        expression
+          .selectFrom("run as last")
+          .select("last.position")
+          .where("last.id", "=", after)
+          .where("last.tenant", "=", tenant),
+      );
+    const rows = await query.orderBy("run.position", "desc").limit(filter.limit).execute();
+    return withAttachments(this.#db, rows);
+  }
+
+  async update(id: RunId, change: RunChange): Promise<boolean> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const { numUpdatedRows } = await transaction
+        .updateTable("run")
+        // Setting the id to itself makes a statement of a change that names attachments only.
+        .set({ id, ...toChangedColumns(change) })
+        .where("id", "=", id)
+        .where("state", "in", OPEN_STATES)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return false;
+      if (change.attachments !== undefined) await writeOutcomes(transaction, id, change.attachments);
+      return true;
+    });
+  }
+
+  async appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null> {
+    return this.#deps.database.relaxed((transaction) => appendEvent(transaction, id, event));
+  }
+
+  async eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]> {
+    const rows = await this.#db
+      .selectFrom("run_event")
+      .selectAll()
+      .where("run_id", "=", id)
+      .where("sequence", ">", sequence)
+      .orderBy("sequence")
+      .limit(limit)
+      .execute();
+    return rows.map(toRunEvent);
+  }
+
+  async finish(
+    id: RunId,
+    outcome: RunOutcome,
+    event: (record: RunRecord) => NewRunEvent,
+  ): Promise<RunEvent | null> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const record = await readRun(transaction, id);
+      if (record === null || isTerminal(record.state)) return null;
+      const last = await appendEvent(transaction, id, event({ ...record, ...outcome }));
+      if (last === null) return null;
+      await transaction.updateTable("run").set(toOutcomeColumns(outcome)).where("id", "=", id).execute();
+      await writeOutcomes(transaction, id, outcome.attachments);
+      return last;
+    });
+  }
+
+  async listOpen(): Promise<readonly RunRecord[]> {
+    const rows = await selectRuns(this.#db)
+      .where("run.state", "in", OPEN_STATES)
+      .orderBy("run.position")
+      .execute();
+    return withAttachments(this.#db, rows);
+  }
+
+  async failDelivered(id: RunId, error: RunError): Promise<void> {
+    await this.#db
+      .updateTable("run")
+      .set({ state: "failed", error_json: writeJson(error) })
+      .where("id", "=", id)
+      .where("state", "=", "completed")
+      .execute();
+  }
+
+  async releaseAttachments(createdBefore: number, reason: string, limit: number): Promise<readonly string[]> {
+    return this.#db
+      .transaction()
+      .execute((transaction) => releaseAttachments(transaction, { createdBefore, reason, limit }));
+  }
+
+  get #db(): Kysely<Schema> {
+    return this.#deps.database.db;
+  }
+}

@@ -1,0 +1,65 @@
+import Database from "better-sqlite3";
+import { Kysely, SqliteDialect, sql } from "kysely";
+import { describe, expect, it } from "vitest";
+import { migrate } from "../../../../src/adapters/sql/migrate.js";
+import { openSqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
+import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
+
+function anEmptyDatabase() {
+  const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(":memory:") }) });
+  return { db, [Symbol.asyncDispose]: () => db.destroy() };
+}
+
+async function tablesOf(db: Kysely<unknown>): Promise<readonly string[]> {
+  return (await db.introspection.getTables()).map(({ name }) => name);
+}
+
+describe("migrate", () => {
+  it("makes the tables, and changes nothing the second time", async () => {
+    await using database = anEmptyDatabase();
+    await migrate(database.db);
+    const tables = await tablesOf(database.db);
+    expect(tables).toEqual(expect.arrayContaining(["run", "run_event", "session", "file", "attachment"]));
+    await migrate(database.db);
+    expect(await tablesOf(database.db)).toEqual(tables);
+  });
+
+  it("completes a migration that a crash cut short", async () => {
+    await using database = anEmptyDatabase();
+    await migrate(database.db);
+    const tables = await tablesOf(database.db);
+    await sql`delete from kysely_migration`.execute(database.db);
+    await sql`drop table idempotency_key`.execute(database.db);
+    await sql`update counter set value = 7 where name = 'run'`.execute(database.db);
+    await migrate(database.db);
+    expect(await tablesOf(database.db)).toEqual(tables);
+    const { rows } = await sql`select value from counter where name = 'run'`.execute(database.db);
+    expect(rows).toEqual([{ value: 7 }]);
+  });
+
+  it("refuses a database of a newer version", async () => {
+    await using database = anEmptyDatabase();
+    await migrate(database.db);
+    await sql`insert into kysely_migration values ('9999-later', '2099-01-01')`.execute(database.db);
+    await expect(migrate(database.db)).rejects.toMatchObject({
+      code: "internal",
+      hint: "Was the database written by a newer version? Start that version, or restore a backup.",
+    });
+  });
+
+  it("names the migration that failed", async () => {
+    await using database = anEmptyDatabase();
+    await sql`create view run as select 1`.execute(database.db);
+    await expect(migrate(database.db)).rejects.toThrow("0001-first");
+  });
+});
+
+describe("openSqlStores", () => {
+  it("closes a database that it cannot bring up to date", async () => {
+    const database = openSqlite("sqlite::memory:");
+    await sql`create view run as select 1`.execute(database.db);
+    await expect(openSqlStores(database)).rejects.toThrow("0001-first");
+    await expect(sql`select 1`.execute(database.db)).rejects.toThrow(/destroyed|closed|not open/);
+    await database[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,72 @@
+import Database from "better-sqlite3";
+import { Kysely, type LogEvent, SqliteDialect } from "kysely";
+import { describe, expect, it } from "vitest";
+import { openSqlStores, type SqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
+import type { Schema } from "../../../../src/adapters/sql/schema.js";
+import {
+  aFile,
+  anIdempotencyRecord,
+  anOutcome,
+  aRun,
+  aSession,
+  aTranscriptItem,
+} from "../../../support/records.js";
+
+const event = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
+const backward = { direction: "backward" as const, from: 5, limit: 9 };
+
+/** Everything the service asks for while it runs; what it asks at start (`listAll`, `listOpen`) may read and sort more. */
+const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
+  ["runs.create", ({ runs }) => runs.create(aRun({ attachments: [], attachmentSources: [] }))],
+  ["runs.get", ({ runs }) => runs.get("main", "run_1")],
+  ["runs.list", ({ runs }) => runs.list("main", { limit: 9, after: "run_1" })],
+  ["runs.list by session", ({ runs }) => runs.list("main", { limit: 9, session: "ses_1" })],
+  ["runs.list by chat", ({ runs }) => runs.list("main", { limit: 9, chat: "person:42" })],
+  ["runs.list by state", ({ runs }) => runs.list("main", { limit: 9, states: ["running"] })],
+  ["runs.update", ({ runs }) => runs.update("run_1", { state: "running", attachments: [] })],
+  ["runs.appendEvent", ({ runs }) => runs.appendEvent("run_1", event)],
+  ["runs.eventsAfter", ({ runs }) => runs.eventsAfter("run_1", 0, 9)],
+  ["runs.finish", ({ runs }) => runs.finish("run_1", anOutcome(), () => event)],
+  ["sessions.findOrCreate", ({ sessions }) => sessions.findOrCreate(aSession())],
+  ["sessions.list", ({ sessions }) => sessions.list("main", { limit: 9, after: "ses_1" })],
+  ["sessions.update", ({ sessions }) => sessions.update("ses_1", { prepared: true })],
+  ["transcripts.append", ({ transcripts }) => transcripts.append(aTranscriptItem())],
+  ["transcripts.page", ({ transcripts }) => transcripts.page("main", "conversation-1", backward)],
+  ["transcripts.unansweredCalls", ({ transcripts }) => transcripts.unansweredCalls("run_1")],
+  ["files.register", ({ files }) => files.register([aFile()])],
+  ["files.list", ({ files }) => files.list("main", { limit: 9, after: "file_1" })],
+  ["files.list by purpose", ({ files }) => files.list("main", { limit: 9, purpose: "delivery" })],
+  ["files.listByRun", ({ files }) => files.listByRun("main", "run_1")],
+  ["files.listOlderThan", ({ files }) => files.listOlderThan(2_000, 9)],
+  ["files.isReferenced", ({ files }) => files.isReferenced("b".repeat(64))],
+  ["idempotency.claim", ({ idempotency }) => idempotency.claim(anIdempotencyRecord(), 0)],
+  ["idempotency.replace", ({ idempotency }) => idempotency.replace(anIdempotencyRecord(), "run_1")],
+];
+
+describe("every query of the stores", () => {
+  it.each(CALLS)("is served by an index: %s", async (_name, call) => {
+    const raw = new Database(":memory:");
+    const queries: LogEvent["query"][] = [];
+    const db = new Kysely<Schema>({
+      dialect: new SqliteDialect({ database: raw }),
+      log: ({ query }) => void queries.push(query),
+    });
+    await using stores = await openSqlStores({
+      db,
+      relaxed: (work) => db.transaction().execute(work),
+      [Symbol.asyncDispose]: () => db.destroy(),
+    });
+    queries.length = 0;
+    await call(stores);
+    const plans = queries
+      .filter((query) => /^(select|update|insert|delete)/.test(query.sql))
+      .flatMap((query) =>
+        raw
+          .prepare<unknown[], { detail: string }>(`explain query plan ${query.sql}`)
+          .all(...query.parameters),
+      )
+      .map(({ detail }) => detail);
+    expect(plans.filter((detail) => /^SCAN|TEMP B-TREE/.test(detail))).toEqual([]);
+    expect(queries.length).toBeGreaterThan(0);
+  });
+});
