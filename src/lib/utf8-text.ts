@@ -11,6 +11,11 @@ export class Utf8Text {
     return this.#isValid;
   }
 
+  /** Bytes that wait for the rest of their sequence, at most three. */
+  get pendingBytes(): number {
+    return this.#carried.length;
+  }
+
   /** @returns the text of this piece; the beginning of a sequence that is not complete waits for the next one */
   push(bytes: Uint8Array): string {
     const all = this.#carried.length === 0 ? bytes : Buffer.concat([this.#carried, bytes]);

@@ -37,6 +37,7 @@ describe("Utf8Text", () => {
   it("keeps a character whole that was split over two pieces", () => {
     const reader = new Utf8Text();
     expect(reader.push(Uint8Array.of(0x61, 0xe4, 0xbd))).toBe("a");
+    expect(reader.pendingBytes).toBe(2);
     expect(reader.push(Uint8Array.of(0xa0))).toBe("你");
     expect(reader.end()).toBe("");
     expect(reader.isValid).toBe(true);
