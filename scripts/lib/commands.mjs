@@ -4,6 +4,8 @@ import { constants } from "node:os";
 import { Failure, messageOf } from "./failure.mjs";
 
 const TAIL_LINES = 30;
+// npm does not end by itself while a package is being compiled.
+const PATIENCE_MS = 5000;
 
 /**
  * Keeps the last lines of a stream of text.
@@ -29,8 +31,8 @@ export function lineTail(onLine) {
 }
 
 /**
- * Runs a command on the user's own terminal and gives its exit code. A signal to this process goes on to the command,
- * and this process ends after it.
+ * Runs a command on the user's own terminal and gives its exit code. A signal to this process ends the command first,
+ * and then this process too.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ env?: NodeJS.ProcessEnv }} [options]
@@ -38,14 +40,24 @@ export function lineTail(onLine) {
  */
 export async function runShown(command, args, options = {}) {
   const child = spawn(command, args, { stdio: "inherit", ...options });
-  // Ctrl-C reaches the command from the terminal itself.
+  /** @type {NodeJS.Signals[]} */
+  const received = [];
+  /** @type {NodeJS.Timeout | undefined} */
+  let impatience;
   const passOn = (/** @type {NodeJS.Signals} */ signal) => {
+    received.push(signal);
+    // Ctrl-C reaches the command from the terminal itself.
     if (signal === "SIGTERM" || !process.stdin.isTTY) child.kill(signal);
+    impatience ??= setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
   };
   process.on("SIGINT", passOn).on("SIGTERM", passOn);
   try {
-    return await exitCodeOf(child, command);
+    const exitCode = await exitCodeOf(child, command);
+    const [signal] = received;
+    if (signal === undefined) return exitCode;
+    throw new Failure(`Stopped by ${signal}.`, { exitCode: 128 + constants.signals[signal] });
   } finally {
+    clearTimeout(impatience);
     process.off("SIGINT", passOn).off("SIGTERM", passOn);
   }
 }

@@ -1,9 +1,11 @@
 /** The packages of package-lock.json, installed when they are missing or belong to another lock file. */
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { runShown } from "./commands.mjs";
 import { Failure } from "./failure.mjs";
+import { withLock } from "./lock.mjs";
+import { parseJson } from "./parse-json.mjs";
 import { aptInstall, hasProgram, isRoot, platformFamily } from "./platform.mjs";
 import { say } from "./progress.mjs";
 
@@ -11,19 +13,41 @@ const LOCK = "package-lock.json";
 // npm writes this file last, so an interrupted install does not have it.
 const INSTALLED = "node_modules/.package-lock.json";
 const COMPILERS = ["g++", "make", "python3"];
-const STAMP = "node_modules/.cache/berth/installed";
+
+/** @typedef {{ packages: Record<string, { version?: string, integrity?: string, optional?: boolean }> }} LockFile */
 
 /** Works in the current folder, the root of the repository. */
 export async function ensureDependencies() {
-  const hash = createHash("sha256").update(readFileSync(LOCK)).digest("hex");
-  if (!isInstalled(hash)) {
-    say(
-      `Installing packages: npm ci (${existsSync(INSTALLED) ? `${LOCK} has changed` : "first start; this takes up to three minutes"}).`,
-    );
+  if (isInstalled()) return;
+  const folder = createHash("sha256").update(process.cwd()).digest("hex").slice(0, 12);
+  await withLock(`install-${folder}`, async () => {
+    if (isInstalled()) return;
+    const occasion = existsSync("node_modules")
+      ? "node_modules is not what package-lock.json says"
+      : "first start";
+    say(`Installing packages: npm ci (${occasion}; this takes up to three minutes).`);
     await install();
-  }
-  mkdirSync(dirname(STAMP), { recursive: true });
-  writeFileSync(STAMP, hash);
+  });
+}
+
+/** Whether every package of the lock file is there in its version; those for other platforms may be missing. */
+function isInstalled() {
+  if (!existsSync(INSTALLED)) return false;
+  const wanted = readLock(LOCK);
+  const present = readLock(INSTALLED);
+  return Object.entries(wanted.packages).every(([path, { version, integrity, optional = false }]) => {
+    const found = present.packages[path];
+    if (path === "" || (found === undefined && optional)) return true;
+    return found?.version === version && found?.integrity === integrity;
+  });
+}
+
+/**
+ * @param {string} path
+ * @returns {LockFile}
+ */
+function readLock(path) {
+  return parseJson(readFileSync(path, "utf8"));
 }
 
 async function install() {
@@ -47,12 +71,4 @@ async function install() {
 function headersOfThisNode() {
   const folder = dirname(dirname(process.execPath));
   return existsSync(`${folder}/include/node/node.h`) ? { npm_config_nodedir: folder } : {};
-}
-
-/** @param {string} hash of the lock file */
-function isInstalled(hash) {
-  if (!existsSync(INSTALLED)) return false;
-  if (existsSync(STAMP) && readFileSync(STAMP, "utf8") === hash) return true;
-  // Somebody installed by hand: what was installed after the lock file changed comes from it.
-  return statSync(INSTALLED).mtimeMs >= statSync(LOCK).mtimeMs;
 }
