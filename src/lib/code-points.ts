@@ -19,6 +19,11 @@ export function measureText(text: string): TextSize {
   return { bytes, chars: bytes === text.length ? bytes : text.length - countPairs(text) };
 }
 
+/** Whether the text has a UTF-8 form: no half of a surrogate pair stands alone in it. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
 /** The longest beginning of the text within both limits. */
 export function prefixWithin(text: string, limits: TextLimits): string {
   let end = 0;

@@ -5,6 +5,7 @@ import { isWithin } from "../domain/workspace-path.js";
 import type { BoxFiles, WriteRequest } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { describeFault } from "./box-path.js";
+import { onePiece } from "./one-piece.js";
 
 const MIB = 1024 * 1024;
 /** Most that is kept of one call. */
@@ -78,7 +79,7 @@ export class ToolResultFile {
 
   #request(piece: Uint8Array): WriteRequest {
     const mode = this.#writtenBytes === 0 ? "overwrite" : "append";
-    return { path: this.path, mode, sizeBytes: piece.length, content: once(piece) };
+    return { path: this.path, mode, sizeBytes: piece.length, content: onePiece(piece) };
   }
 
   /** Copies into one growing buffer: a list of pieces would cost far more than their bytes when they are tiny. */
@@ -145,8 +146,4 @@ async function writePiece(
   } catch {
     return "The box could not be reached to save it.";
   }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { measureText, prefixWithin, suffixWithin } from "../../../src/lib/code-points.js";
+import { isWellFormed, measureText, prefixWithin, suffixWithin } from "../../../src/lib/code-points.js";
 
 const text = fc.string({ unit: "binary", maxLength: 40 });
 const limit = fc.nat(60);
@@ -26,6 +26,14 @@ describe("measureText", () => {
         });
       }),
     );
+  });
+});
+
+describe("isWellFormed", () => {
+  it("knows text that has a UTF-8 form", () => {
+    expect(isWellFormed("a😀")).toBe(true);
+    expect(isWellFormed("a\uD83D")).toBe(false);
+    expect(isWellFormed("\uDE00a")).toBe(false);
   });
 });
 
