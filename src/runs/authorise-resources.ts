@@ -4,6 +4,7 @@ import type { ModelAbility, ModelResource, Resources } from "../domain/resources
 import type { RunWarning } from "../domain/result.js";
 import type { ConfigItem, RunnerDescriptor } from "../domain/runner-manifest.js";
 import type { ToolResource } from "../domain/tool.js";
+import { frozenCopy } from "../lib/frozen-copy.js";
 
 /** What the host knows of a configured model. */
 export interface ModelFacts {
@@ -26,6 +27,7 @@ export interface Authorised {
   readonly warnings: readonly RunWarning[];
 }
 
+/** The snapshot is a copy that cannot be changed: what is edited later does not widen a run (runs §15.3). */
 export function authoriseResources(binding: Binding, runner: RunnerDescriptor, offer: Offer): Authorised {
   const wanted = [
     ...new Set([...selectedModels(binding, runner.config_schema), ...binding.policy.allowed_model_uuids]),
@@ -33,11 +35,11 @@ export function authoriseResources(binding: Binding, runner: RunnerDescriptor, o
   const found = wanted.flatMap((id) => offer.models.get(id) ?? []);
   const missing = wanted.filter((id) => !offer.models.has(id));
   return {
-    resources: {
+    resources: frozenCopy({
       models: found.flatMap((model) => modelResource(model, runner)),
       tools: grantedTools(binding, runner, offer.tools),
       storage: { plugin: false, workspace: false },
-    },
+    }),
     warnings: missing.map((id) => ({
       code: "resources.model_missing",
       message: `The model "${id}" is selected but not configured; it is skipped.`,
@@ -73,7 +75,8 @@ function grantedTools(
   return allowed === null ? tools : tools.filter((tool) => allowed.includes(tool.tool_name));
 }
 
-const EMPTY_SELECTIONS: readonly unknown[] = ["", "__none__", null];
+/** Values of a selector that select nothing (runs §4.3). */
+const EMPTY_SELECTIONS: readonly string[] = ["", "__none__"];
 
 /** Model ids that the runner's own schema says are selected; no runner is special-cased (runs §4.4). */
 function selectedModels(binding: Binding, schema: readonly ConfigItem[]): readonly string[] {
@@ -101,5 +104,7 @@ function fallbackSelection(value: unknown): readonly string[] {
 }
 
 function selection(value: unknown): readonly string[] {
-  return typeof value === "string" && !EMPTY_SELECTIONS.includes(value) ? [value.trim()] : [];
+  if (typeof value !== "string") return [];
+  const id = value.trim();
+  return EMPTY_SELECTIONS.includes(id) ? [] : [id];
 }

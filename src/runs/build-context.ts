@@ -4,6 +4,7 @@ import type { Conversation } from "../domain/event.js";
 import type { Resources } from "../domain/resources.js";
 import type { AvailableApi, RunContext } from "../domain/run-context.js";
 import type { RunnerDescriptor } from "../domain/runner-manifest.js";
+import { frozenCopy } from "../lib/frozen-copy.js";
 import type { RunRecord } from "../ports/run-store.js";
 import { conversationId } from "./conversation-key.js";
 
@@ -26,7 +27,7 @@ export function buildContext(inputs: ContextInputs): RunContext {
   const { run, binding, resources } = inputs;
   const [model] = resources.models.filter(({ type }) => type === "llm");
   const isStreaming = run.surface === "sse";
-  return deepFreeze({
+  return frozenCopy({
     run_id: run.id,
     trigger: { type: "message.received", source: run.surface, timestamp: run.createdAt / 1000 },
     conversation: conversationOf(run),
@@ -43,7 +44,7 @@ export function buildContext(inputs: ContextInputs): RunContext {
     input: run.input,
     prompt: [],
     messages: [],
-    params: { ...run.params },
+    params: run.params,
     delivery: {
       surface: run.surface,
       reply_target: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
@@ -84,8 +85,8 @@ export function buildContext(inputs: ContextInputs): RunContext {
         model_max_output_tokens: model?.max_output_tokens ?? null,
       },
     },
-    config: { ...binding.config },
-    adapter: { extra: { params: { ...run.params }, metadata: {} } },
+    config: binding.config,
+    adapter: { extra: { params: run.params, metadata: {} } },
   });
 }
 
@@ -121,11 +122,4 @@ function availableApis({ run, descriptor, canExport }: ContextInputs): Record<Av
     box: run.session !== null,
     box_export_paths: run.session !== null && canExport,
   };
-}
-
-function deepFreeze<Value>(value: Value): Value {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const item of Object.values(value)) deepFreeze(item);
-  return value;
 }
