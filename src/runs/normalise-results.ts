@@ -2,21 +2,19 @@
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import type { RunId } from "../domain/ids.js";
-import { RESULT_DATA, type ResultType, type RunnerResult, type RunWarning } from "../domain/result.js";
-import { usageSchema } from "../domain/usage.js";
+import { messageText } from "../domain/message.js";
+import { RESULT_DATA, type RunnerResult, type RunWarning } from "../domain/result.js";
+import { boundResult, MAX_RESULT_BYTES } from "./bound-result.js";
+import { resultSchema } from "./result-schema.js";
 
-const MAX_RESULT_BYTES = 1024 * 1024;
-const KEPT_TEXT_CHARS = 10_000;
 const MAX_GENERATED_CHARS = 1024 * 1024;
 const MAX_DELTAS = 100_000;
+const MAX_WARNING_CHARS = 1000;
 
 const envelopeSchema = z.looseObject({
   type: z.string(),
-  data: z.unknown(),
   run_id: z.string(),
   sequence: z.unknown().optional(),
-  timestamp: z.string().optional(),
-  usage: usageSchema.optional(),
 });
 
 export interface Normalised {
@@ -33,8 +31,9 @@ export interface NormaliserOptions {
 export class ResultNormaliser {
   readonly #options: NormaliserOptions;
   #lastSequence = 0;
-  #generatedChars = 0;
+  #streamedChars = 0;
   #snapshotChars = 0;
+  #completeChars = 0;
   #deltas = 0;
   #isOver = false;
 
@@ -53,127 +52,79 @@ export class ResultNormaliser {
       throw new ServiceError("runner.protocol", "The runner yielded something that is no result.");
     if (envelope.data.run_id !== this.#options.runId)
       throw new ServiceError("runner.protocol", "The runner yielded a result of another run.");
-    return this.#check(envelope.data);
+    const sequence = this.#number(envelope.data.sequence);
+    if (sequence === null) return { result: null, warnings: [] };
+    const { result, warnings } = this.#check({ ...envelope.data, sequence: sequence.number });
+    if (result?.type === "run.completed" || result?.type === "run.failed") this.#isOver = true;
+    return { result, warnings: [...sequence.warnings, ...warnings] };
+  }
+
+  /** @returns null for a number that came before */
+  #number(given: unknown): { readonly number: number; readonly warnings: readonly RunWarning[] } | null {
+    const isNumber = typeof given === "number" && Number.isSafeInteger(given) && given > 0;
+    const number = isNumber ? given : this.#lastSequence + 1;
+    if (number <= this.#lastSequence) return null;
+    const hasGap = number > this.#lastSequence + 1;
+    this.#lastSequence = number;
+    const message = `Result ${number} came out of order; some before it are missing.`;
+    return { number, warnings: hasGap ? [{ code: "result.gap", message }] : [] };
   }
 
   #check(envelope: z.infer<typeof envelopeSchema>): Normalised {
     const { type } = envelope;
-    if (!isResultType(type))
-      return refused("result.unknown_type", `A result of type "${clip(type)}" is ignored.`);
-    const numbered = this.#number(envelope.sequence);
-    if (numbered.isRepeated) return { result: null, warnings: [] };
-    const data = RESULT_DATA[type].safeParse(envelope.data);
-    if (!data.success)
+    if (!Object.hasOwn(RESULT_DATA, type))
+      return refused("result.unknown_type", `A result of type "${type.slice(0, 100)}" is ignored.`);
+    const parsed = resultSchema.safeParse(envelope);
+    if (!parsed.success)
       return refused(
         "result.invalid",
-        `A result of type "${type}" does not fit its schema: ${z.prettifyError(data.error)}`,
+        `A result of type "${type}" does not fit its schema: ${z.prettifyError(parsed.error)}`,
       );
     if (type === "message.delta" && !this.#options.streaming)
       return refused("result.not_streaming", "The runner streams without declaring it; a delta is dropped.");
-    const bounded = boundSize(type, data.data);
-    if (bounded === null)
-      return refused(
-        "result.too_large",
-        `A result of type "${type}" is above ${MAX_RESULT_BYTES} bytes; it is refused.`,
-      );
-    const result = toResult({ ...envelope, type, data: bounded, sequence: numbered.sequence });
-    this.#count(result);
-    if (result.type === "run.completed" || result.type === "run.failed") this.#isOver = true;
-    return { result, warnings: numbered.warnings };
+    this.#countDelta(parsed.data);
+    const bound = boundResult(parsed.data);
+    if (!bound.ok) return refuseUnbound(type, bound.fault);
+    this.#countComplete(bound.result);
+    return { result: bound.result, warnings: [] };
   }
 
-  #number(given: unknown): { sequence: number; isRepeated: boolean; warnings: readonly RunWarning[] } {
-    const isNumber = typeof given === "number" && Number.isInteger(given) && given > 0;
-    const sequence = isNumber ? given : this.#lastSequence + 1;
-    if (sequence <= this.#lastSequence) return { sequence, isRepeated: true, warnings: [] };
-    const hasGap = sequence > this.#lastSequence + 1;
-    this.#lastSequence = sequence;
-    const message = `Result ${sequence} came out of order; some before it are missing.`;
-    return { sequence, isRepeated: false, warnings: hasGap ? [{ code: "result.gap", message }] : [] };
+  /** Snapshots are cumulative, so only their growth counts as generated; it counts before anything of it is cut. */
+  #countDelta(result: RunnerResult): void {
+    if (result.type !== "message.delta") return;
+    const { length } = result.data.chunk.content;
+    this.#deltas += 1;
+    this.#streamedChars += Math.max(0, length - this.#snapshotChars);
+    this.#snapshotChars = length;
+    this.#checkLimits();
   }
 
-  /** Snapshots are cumulative, so only their growth counts as generated. */
-  #count(result: RunnerResult): void {
-    if (result.type === "message.delta") {
-      const { length } = result.data.chunk.content;
-      this.#deltas += 1;
-      this.#generatedChars += Math.max(0, length - this.#snapshotChars);
-      this.#snapshotChars = length;
-    }
-    if (this.#generatedChars <= MAX_GENERATED_CHARS && this.#deltas <= MAX_DELTAS) return;
+  /** A complete message repeats what was streamed, so the two are counted apart. */
+  #countComplete(result: RunnerResult): void {
+    if (result.type !== "message.completed") return;
+    this.#completeChars += messageText(result.data.message).length;
+    this.#checkLimits();
+  }
+
+  #checkLimits(): void {
+    const chars = Math.max(this.#streamedChars, this.#completeChars);
+    if (chars <= MAX_GENERATED_CHARS && this.#deltas <= MAX_DELTAS) return;
     throw new ServiceError(
       "run.output_limit",
-      `The run generated ${this.#generatedChars} characters in ${this.#deltas} chunks; the limits are ${MAX_GENERATED_CHARS} and ${MAX_DELTAS}.`,
+      `The run generated ${chars} characters in ${this.#deltas} chunks; the limits are ${MAX_GENERATED_CHARS} and ${MAX_DELTAS}.`,
+      { hint: "Ask for less at once, or have it written to a file." },
     );
   }
 }
 
-function isResultType(type: string): type is ResultType {
-  return Object.hasOwn(RESULT_DATA, type);
-}
-
-/** Checks type and data together once more, as one tagged union. */
-function toResult(envelope: {
-  type: ResultType;
-  data: unknown;
-  run_id: string;
-  sequence: number;
-  timestamp?: string | undefined;
-  usage?: z.infer<typeof usageSchema> | undefined;
-}): RunnerResult {
-  const { data, ...rest } = envelope;
-  // The schema of exactly this type has just accepted the data; TypeScript cannot follow a look-up by key.
-  return { ...rest, data } as RunnerResult;
-}
-
-/** @returns the data, cut where it may be cut; null where an oversized result must be refused (runs §18.4) */
-function boundSize(type: ResultType, data: unknown): unknown {
-  const text = JSON.stringify(data);
-  if (Buffer.byteLength(text) <= MAX_RESULT_BYTES) return data;
-  if (type === "tool.call.completed") return previewOfTool(data, text);
-  if (
-    type === "message.delta" ||
-    type === "message.completed" ||
-    type === "run.failed" ||
-    type === "run.completed"
-  )
-    return cutTexts(data);
-  return null;
-}
-
-function previewOfTool(data: unknown, text: string): unknown {
-  const { tool_call_id, tool_name, model_text } = RESULT_DATA["tool.call.completed"].parse(data);
-  return {
-    tool_call_id,
-    tool_name,
-    ...(model_text === undefined ? {} : { model_text: cutText(model_text) }),
-    result: {
-      type: "tool_result_preview",
-      truncated: true,
-      reason: "result_too_large",
-      original_chars: text.length,
-      preview: text.slice(0, KEPT_TEXT_CHARS),
-    },
-  };
-}
-
-function cutTexts(value: unknown): unknown {
-  if (typeof value === "string") return cutText(value);
-  if (Array.isArray(value)) return value.map(cutTexts);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, cutTexts(item)]));
-}
-
-function cutText(text: string): string {
-  if (text.length <= KEPT_TEXT_CHARS) return text;
-  const kept = text.slice(0, KEPT_TEXT_CHARS).replace(/[\uD800-\uDBFF]$/, "");
-  return `${kept}\n[cut: ${text.length} characters, kept ${kept.length}]`;
+function refuseUnbound(type: string, fault: "too_large" | "not_json"): Normalised {
+  if (fault === "not_json") return refused("result.invalid", `A result of type "${type}" is not plain JSON.`);
+  return refused(
+    "result.too_large",
+    `A result of type "${type}" is above ${MAX_RESULT_BYTES} bytes; it is refused.`,
+  );
 }
 
 function refused(code: string, message: string): Normalised {
-  return { result: null, warnings: [{ code, message: message.slice(0, 1000) }] };
-}
-
-function clip(text: string): string {
-  return text.slice(0, 100);
+  return { result: null, warnings: [{ code, message: message.slice(0, MAX_WARNING_CHARS) }] };
 }
