@@ -9,6 +9,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import traceback
 import warnings
 
 TARGETS = ["slim", "full", "max"]
@@ -214,7 +215,8 @@ def main(target):
                 print(f"ok      {name}", flush=True)
             except Exception as error:
                 failed += 1
-                print(f"FAILED  {name}: {type(error).__name__}: {error}", flush=True)
+                line = traceback.extract_tb(error.__traceback__)[1].lineno
+                print(f"FAILED  {name} (line {line}): {type(error).__name__}: {error}", flush=True)
         os.chdir("/")
     return 1 if failed else 0
 

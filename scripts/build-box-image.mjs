@@ -127,7 +127,10 @@ async function buildTarget(engine, { target, base, context, withoutCache }, repo
     if (error !== undefined) {
       const hint =
         "Next step: if packages could not be fetched, make `apt-get update` work (http_proxy is passed on) and try again.";
-      throw new Failure(`${tail.text()}\n\nThe ${target} image could not be built: ${error}`, { hint });
+      const reason = /returned a non-zero code: \d+/.exec(error)?.[0] ?? error;
+      throw new Failure(`${tail.text()}\n\nThe ${target} image could not be built: ${step} ${reason}`, {
+        hint,
+      });
     }
   }
   return image;
