@@ -1,0 +1,161 @@
+/** What a handle does to its box through the engine: start workers, look up how they ended, clear the box (security §6). */
+import { BOX_HOME } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { EngineCalls } from "./engine-calls.js";
+import type { BoxLimits } from "./exec-outcome.js";
+import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
+import { StallGuard } from "./stall-guard.js";
+import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
+import type { WorkerKind, WorkerScripts } from "./worker-script.js";
+import { type BoxCounters, readPayload, sweepSchema } from "./worker-wire.js";
+
+const SWEEP_MS = 4000;
+const SWEEP_ANSWER_MS = SWEEP_MS + 2000;
+
+export interface BoxAccessDeps {
+  readonly calls: EngineCalls;
+  readonly scripts: WorkerScripts;
+  readonly logger: Logger;
+  readonly container: string;
+  readonly uid: number;
+  readonly limits: BoxLimits;
+  readonly startedAt: string;
+}
+
+/** What became of a command whose worker went silent. */
+export type BoxFate =
+  /** The container ended, or another life of it began: none of its processes is left. */
+  | { readonly type: "box_ended" }
+  /** The worker never ran. */
+  | { readonly type: "not_started" }
+  | { readonly type: "worker_ended" };
+
+/** How a box was cleared: all processes of the box user ended, or the whole box started anew. */
+export interface Clearing {
+  readonly rung: 2 | 3;
+  readonly counters: BoxCounters | null;
+}
+
+export class BoxAccess {
+  readonly #deps: BoxAccessDeps;
+  #startedAt: string;
+  #clearing: Promise<Clearing | null> | null = null;
+
+  constructor(deps: BoxAccessDeps) {
+    this.#deps = deps;
+    this.#startedAt = deps.startedAt;
+  }
+
+  get container(): string {
+    return this.#deps.container;
+  }
+
+  get limits(): BoxLimits {
+    return this.#deps.limits;
+  }
+
+  /** Starts a worker and hands it the request. @throws ServiceError `box.readiness` when the box does not run */
+  async open(kind: WorkerKind, body: object, options: CallOptions): Promise<WorkerLink> {
+    const { calls, container, uid, scripts } = this.#deps;
+    const source = await scripts.source(kind);
+    const execBody = {
+      Cmd: ["python3", "-I", "-S", "-X", "utf8", "-c", source],
+      User: `${uid}:${uid}`,
+      WorkingDir: "/",
+      Env: [`HOME=${BOX_HOME}`, "LANG=C.UTF-8"],
+      AttachStdin: true,
+      AttachStdout: true,
+      AttachStderr: true,
+      Tty: false,
+    };
+    const id = await calls.createExec(container, execBody, options).catch((error: unknown) => {
+      throw readNotRunning(error);
+    });
+    const link = new StreamWorkerLink(id, await calls.startExec(id, options));
+    try {
+      await link.send(TO_WORKER.request, 0, Buffer.from(JSON.stringify(body)));
+      return link;
+    } catch (error) {
+      link[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell */
+  async findFate(execId: string): Promise<BoxFate> {
+    if (!(await this.#livesOn())) return { type: "box_ended" };
+    const exec = await this.#deps.calls.inspectExec(execId, unhurried());
+    if (exec === null)
+      throw new ServiceError(
+        "box.engine_unavailable",
+        "The engine lost track of a command; its outcome is unknown.",
+      );
+    return !exec.Running && exec.Pid === 0 ? { type: "not_started" } : { type: "worker_ended" };
+  }
+
+  /**
+   * Ends all processes of the box user: by a second exec, or by starting the box anew. One at a time.
+   * @returns null when the box has ended by itself, and its processes with it
+   */
+  async clear(): Promise<Clearing | null> {
+    this.#clearing ??= this.#clear().finally(() => {
+      this.#clearing = null;
+    });
+    return this.#clearing;
+  }
+
+  async #clear(): Promise<Clearing | null> {
+    if (!(await this.#livesOn())) return null;
+    try {
+      return { rung: 2, counters: await this.#sweep() };
+    } catch (error) {
+      this.#deps.logger.warn({ container: this.container }, "The box is started anew to clear it.", error);
+      await this.#restart();
+      return { rung: 3, counters: null };
+    }
+  }
+
+  async #livesOn(): Promise<boolean> {
+    const view = await this.#deps.calls.inspectContainer(this.container, unhurried());
+    return view?.State.Status === "running" && view.State.StartedAt === this.#startedAt;
+  }
+
+  async #sweep(): Promise<BoxCounters> {
+    const options = unhurried();
+    const body = { op: "sweep", timeout_ms: SWEEP_MS };
+    using link = await this.open("commands", body, options);
+    using guard = new StallGuard(() => link[Symbol.dispose](), SWEEP_ANSWER_MS, options);
+    guard.arm();
+    const frame = await link.next();
+    if (frame?.type !== FROM_WORKER.answer)
+      throw new ServiceError("box.readiness", "The box did not answer to a sweep.");
+    const { left, ...counters } = readPayload(sweepSchema, frame);
+    if (left > 0) throw new ServiceError("box.readiness", `A sweep left ${left} processes in the box.`);
+    return counters;
+  }
+
+  async #restart(): Promise<void> {
+    const { calls, container } = this.#deps;
+    const options = unhurried();
+    await calls.killContainer(container, options);
+    await calls.startContainer(container, options);
+    const view = await calls.inspectContainer(container, options);
+    if (view !== null) this.#startedAt = view.State.StartedAt;
+  }
+}
+
+/** Clearing goes on after the caller gave up; the limits of the single calls end it. */
+function unhurried(): CallOptions {
+  return { signal: new AbortController().signal };
+}
+
+function readNotRunning(error: unknown): unknown {
+  if (!(error instanceof ServiceError)) return error;
+  if (error.code !== "box.conflict" && error.code !== "box.not_found") return error;
+  return new ServiceError("box.readiness", "The box does not run.", {
+    hint: "Acquire the box again; its files are kept.",
+    cause: error,
+  });
+}

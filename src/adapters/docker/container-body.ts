@@ -1,0 +1,177 @@
+/** Create bodies for the engine, built from typed values alone; nothing from outside is merged into them (security §3.2). */
+import { createHash } from "node:crypto";
+import { BOX_HOME, type BoxSettings, TOOL_RESULTS_DIR, WORKSPACE_ROOT } from "../../domain/box.js";
+import type { BoxPlace } from "../../ports/box-backend.js";
+import { LABEL, ownerLabels } from "./labels.js";
+
+/** Owner of PID 1, so that the box user can neither write to its descriptors nor end it. */
+const HOLDER = "20000:20000";
+const MIB = 1024 * 1024;
+const MAX_FILE_MIB = 1024;
+const MAX_TMP_MIB = 64;
+const MAX_SHM_MIB = 16;
+
+/** What the engine's create call takes, in its own words. */
+export interface CreateBody {
+  readonly Image: string;
+  readonly User: string;
+  readonly WorkingDir: string;
+  readonly Entrypoint: readonly string[];
+  readonly Cmd: readonly string[];
+  readonly Env: readonly string[];
+  readonly Tty: boolean;
+  readonly OpenStdin: boolean;
+  readonly StopTimeout: number;
+  readonly Hostname: string;
+  readonly Healthcheck: { readonly Test: readonly string[] };
+  readonly Labels: Readonly<Record<string, string>>;
+  readonly HostConfig: object;
+}
+
+export interface BoxBodyInput {
+  readonly serviceId: string;
+  readonly place: BoxPlace;
+  readonly settings: BoxSettings;
+  /** JSON text of the system-call profile. */
+  readonly seccomp: string;
+}
+
+/** The body of a box; its label `berth.settings` tells it apart from one made with other values. */
+export function makeBoxBody({ serviceId, place, settings, seccomp }: BoxBodyInput): CreateBody {
+  const body = {
+    ...processBody(settings.image, HOLDER, ["sleep", "infinity"]),
+    HostConfig: {
+      ...isolation(seccomp),
+      Mounts: [workspaceMount(place.volume, settings.workspaceMode === "ro")],
+      ReadonlyRootfs: settings.readOnlyRootfs,
+      Tmpfs: makeTmpfs(settings),
+      ShmSize: Math.min(MAX_SHM_MIB, Math.floor(settings.memoryMb / 16)) * MIB,
+      PidsLimit: settings.pidsLimit,
+      Memory: settings.memoryMb * MIB,
+      MemorySwap: settings.memoryMb * MIB,
+      NanoCpus: Math.round(settings.cpus * 1e9),
+      Ulimits: [...commonUlimits(), fileSizeLimit(settings)],
+    },
+  };
+  return {
+    ...body,
+    Labels: {
+      ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
+      [LABEL.uid]: String(place.uid),
+      [LABEL.settings]: createHash("sha256").update(JSON.stringify(body)).digest("hex"),
+    },
+  };
+}
+
+export type PreparationInput = Omit<BoxBodyInput, "place"> & { readonly place: Omit<BoxPlace, "container"> };
+
+/** The body of the short-lived container that makes a workspace ready before untrusted code sees it (security §3.1). */
+export function makePreparationBody({ serviceId, place, settings, seccomp }: PreparationInput): CreateBody {
+  return {
+    ...processBody(settings.image, "0:0", ["/bin/sh", "-c", PREPARE, "prepare", String(place.uid)]),
+    HostConfig: {
+      ...isolation(seccomp),
+      CapAdd: ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
+      Mounts: [workspaceMount(place.volume, false)],
+      ReadonlyRootfs: true,
+      Tmpfs: {},
+      ShmSize: MIB,
+      PidsLimit: 16,
+      Memory: 64 * MIB,
+      MemorySwap: 64 * MIB,
+      NanoCpus: 1e9,
+      Ulimits: [...commonUlimits(), fileSizeLimit(settings)],
+    },
+    Labels: {
+      ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
+      [LABEL.uid]: String(place.uid),
+      [LABEL.purpose]: "preparation",
+    },
+  };
+}
+
+/** Runs as root on a tree that a box may have written, so it follows no link; the uid is its only argument. */
+const PREPARE = `set -eu
+cd ${WORKSPACE_ROOT}
+owner=$(stat -c %u .)
+if [ "$owner" != 0 ] && [ "$owner" != "$1" ]; then chown -R -h "$1:$1" .; fi
+for name in ${BOX_HOME} ${TOOL_RESULTS_DIR} ${WORKSPACE_ROOT}/inbox ${WORKSPACE_ROOT}/outbox; do
+  if [ ! -L "$name" ] && [ ! -e "$name" ]; then mkdir -m 0755 "$name"; fi
+  chown -h "$1:$1" "$name"
+done
+chmod 0700 .
+chown "$1:$1" .`;
+
+function processBody(
+  image: string,
+  user: string,
+  entrypoint: readonly string[],
+): Omit<CreateBody, "Labels" | "HostConfig"> {
+  return {
+    Image: image,
+    User: user,
+    WorkingDir: "/",
+    Entrypoint: entrypoint,
+    Cmd: [],
+    Env: [],
+    Tty: false,
+    OpenStdin: false,
+    StopTimeout: 1,
+    Hostname: "box",
+    Healthcheck: { Test: ["NONE"] },
+  };
+}
+
+/** What holds for every container of ours, whatever its settings (box §10.1). */
+function isolation(seccomp: string): object {
+  return {
+    NetworkMode: "none",
+    Init: true,
+    CapDrop: ["ALL"],
+    Privileged: false,
+    SecurityOpt: ["no-new-privileges:true", `seccomp=${seccomp}`],
+    CgroupnsMode: "private",
+    IpcMode: "private",
+    PidMode: "",
+    UTSMode: "",
+    UsernsMode: "",
+    OomScoreAdj: 500,
+    OomKillDisable: false,
+    LogConfig: { Type: "none" },
+    RestartPolicy: { Name: "no" },
+    AutoRemove: false,
+  };
+}
+
+function workspaceMount(volume: string, isReadOnly: boolean): object {
+  return {
+    Type: "volume",
+    Source: volume,
+    Target: WORKSPACE_ROOT,
+    ReadOnly: isReadOnly,
+    VolumeOptions: { NoCopy: true },
+  };
+}
+
+/** Together they stay below the memory limit: a full one would kill every later command (security §2). */
+function makeTmpfs(settings: BoxSettings): Record<string, string> {
+  const tmpMib = Math.min(MAX_TMP_MIB, Math.floor(settings.memoryMb / 4));
+  const options = (sizeMib: number, inodes: number): string =>
+    `rw,nosuid,nodev,exec,size=${sizeMib}m,nr_inodes=${inodes},mode=1777`;
+  const tmp = { "/tmp": options(tmpMib, 16_384) };
+  if (settings.readOnlyRootfs) return tmp;
+  return { ...tmp, "/var/tmp": options(Math.floor(tmpMib / 2), 8192), "/run/lock": options(1, 256) };
+}
+
+function commonUlimits(): readonly object[] {
+  return [
+    { Name: "nofile", Soft: 1024, Hard: 4096 },
+    { Name: "core", Soft: 0, Hard: 0 },
+  ];
+}
+
+function fileSizeLimit(settings: BoxSettings): object {
+  const quotaMib = settings.workspaceQuotaMb;
+  const bytes = Math.min(MAX_FILE_MIB, quotaMib > 0 ? quotaMib : MAX_FILE_MIB) * MIB;
+  return { Name: "fsize", Soft: bytes, Hard: bytes };
+}

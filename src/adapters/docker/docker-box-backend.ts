@@ -1,0 +1,280 @@
+/** Boxes as containers of a Docker engine (box §18, security §3). */
+import { setTimeout as delay } from "node:timers/promises";
+import type { BoxSettings } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type {
+  BoxBackend,
+  BoxPlace,
+  ContainerState,
+  EngineFacts,
+  Owned,
+  OwnedContainer,
+} from "../../ports/box-backend.js";
+import type { BoxHandle } from "../../ports/box-handle.js";
+import type { Clock } from "../../ports/clock.js";
+import type { IdSource } from "../../ports/id-source.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import { BoxAccess } from "./box-access.js";
+import { type CreateBody, makeBoxBody, makePreparationBody } from "./container-body.js";
+import { DockerBoxHandle } from "./docker-box-handle.js";
+import { EngineApi, type EngineConnection } from "./engine-api.js";
+import { EngineCalls } from "./engine-calls.js";
+import { describeEngine } from "./engine-facts.js";
+import type { ContainerSummary, ContainerView } from "./engine-views.js";
+import { LABEL, ownerLabels, readUid } from "./labels.js";
+import { makeSeccompProfile } from "./seccomp-profile.js";
+import { WorkerScripts } from "./worker-script.js";
+
+const PREPARATION_MS = 30_000;
+/** A preparation container older than this was left by a crash. */
+const STALE_PREPARATION_MS = 2 * PREPARATION_MS;
+const REMOVAL_MS = 20_000;
+const REMOVAL_LOOK_MS = 100;
+
+export interface DockerBoxBackendDeps {
+  readonly connection: EngineConnection;
+  /** Names this service on the engine; only what carries it is ours. */
+  readonly serviceId: string;
+  /** Name of the engine in records and status. */
+  readonly engine: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+}
+
+export class DockerBoxBackend implements BoxBackend {
+  readonly #deps: DockerBoxBackendDeps;
+  readonly #calls: EngineCalls;
+  readonly #scripts = new WorkerScripts();
+  readonly #seccomp = JSON.stringify(makeSeccompProfile());
+
+  constructor(deps: DockerBoxBackendDeps) {
+    this.#deps = deps;
+    this.#calls = new EngineCalls(new EngineApi(deps.connection));
+  }
+
+  get engine(): string {
+    return this.#deps.engine;
+  }
+
+  async probe(options: CallOptions): Promise<EngineFacts> {
+    const info = await this.#calls.info(options);
+    return describeEngine(this.engine, info, await this.#calls.version(options));
+  }
+
+  async hasImage(image: string, options: CallOptions): Promise<boolean> {
+    return (await this.#calls.imageVolumes(image, options)) !== null;
+  }
+
+  async prepareWorkspace(
+    place: Omit<BoxPlace, "container">,
+    settings: BoxSettings,
+    options: CallOptions,
+  ): Promise<void> {
+    const { serviceId, ids } = this.#deps;
+    const labels = ownerLabels({ serviceId, ...place });
+    requireOwner(await this.#calls.createVolume(place.volume, labels, options), labels);
+    if (await this.#isMounted(place, options)) return;
+    const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp });
+    await this.#runToEnd(`${place.volume}-prep-${ids.randomHex(8)}`, body, options);
+  }
+
+  async start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    const { serviceId } = this.#deps;
+    const body = makeBoxBody({ serviceId, place, settings, seccomp: this.#seccomp });
+    const view = await this.#findOwn(place, options);
+    if (view === null) await this.#create(place, body, options);
+    else if (view.Config.Labels[LABEL.settings] !== body.Labels[LABEL.settings]) {
+      if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
+      await this.removeContainer(place.container, options);
+      await this.#create(place, body, options);
+    } else if (view.State.Status === "paused") {
+      await this.#calls.unpauseContainer(place.container, options);
+      return false;
+    }
+    return (await this.#calls.startContainer(place.container, options)) === "done";
+  }
+
+  async inspect(
+    container: string,
+    options: CallOptions,
+  ): Promise<{ readonly state: ContainerState; readonly startedAt: string } | null> {
+    const view = await this.#calls.inspectContainer(container, options);
+    return view === null ? null : { state: readState(view.State.Status), startedAt: view.State.StartedAt };
+  }
+
+  async open(place: BoxPlace, options: CallOptions): Promise<BoxHandle> {
+    const view = await this.#findOwn(place, options);
+    if (view?.State.Status !== "running")
+      throw new ServiceError("box.readiness", "The box does not run.", {
+        hint: "Start the box before opening it; its files are kept.",
+      });
+    const { logger, clock } = this.#deps;
+    const access = new BoxAccess({
+      calls: this.#calls,
+      scripts: this.#scripts,
+      logger,
+      container: place.container,
+      uid: place.uid,
+      startedAt: view.State.StartedAt,
+      limits: { memoryMb: view.HostConfig.Memory / MIB, pids: view.HostConfig.PidsLimit ?? 0 },
+    });
+    return new DockerBoxHandle({ access, clock, logger });
+  }
+
+  async stop(container: string, options: CallOptions): Promise<void> {
+    await this.#calls.stopContainer(container, options);
+  }
+
+  /** Returns when the container is gone, so that its volume can be mounted elsewhere (security §3.1). */
+  async removeContainer(container: string, options: CallOptions): Promise<void> {
+    const until = this.#deps.clock.elapsed() + REMOVAL_MS;
+    while ((await this.#calls.removeContainer(container, options)) === "busy") {
+      if (this.#deps.clock.elapsed() > until)
+        throw new ServiceError(
+          "box.engine_unavailable",
+          `The engine did not remove a container within ${REMOVAL_MS / 1000} s.`,
+        );
+      await delay(REMOVAL_LOOK_MS, undefined, options);
+    }
+  }
+
+  async removeWorkspace(volume: string, options: CallOptions): Promise<void> {
+    await this.#calls.removeVolume(volume, options);
+  }
+
+  async listOwned(options: CallOptions): Promise<Owned> {
+    const label = `${LABEL.service}=${this.#deps.serviceId}`;
+    const containers = await this.#calls.listContainers({ label: [label] }, options);
+    return {
+      containers: containers.filter((container) => !this.#isPreparing(container)).map(describeOwned),
+      volumes: await this.#calls.listVolumes(label, options),
+    };
+  }
+
+  async listUids(options: CallOptions): Promise<readonly number[]> {
+    const containers = await this.#calls.listContainers({ label: [LABEL.uid] }, options);
+    return [...new Set(containers.flatMap(({ Labels: labels }) => readUid(labels) ?? []))];
+  }
+
+  /** @throws ServiceError `box.conflict` when the container of that name is another session's */
+  async #findOwn(place: BoxPlace, options: CallOptions): Promise<ContainerView | null> {
+    const view = await this.#calls.inspectContainer(place.container, options);
+    if (view === null) return null;
+    requireOwner(view.Config.Labels, {
+      ...ownerLabels({ serviceId: this.#deps.serviceId, ...place }),
+      [LABEL.uid]: String(place.uid),
+    });
+    return view;
+  }
+
+  async #create(place: BoxPlace, body: CreateBody, options: CallOptions): Promise<void> {
+    const volumes = await this.#calls.imageVolumes(body.Image, options);
+    if (volumes === null) throw missingImage(body.Image);
+    if (volumes.length > 0)
+      throw new ServiceError(
+        "box.validation",
+        `The image ${JSON.stringify(body.Image)} declares volumes, which no quota of a box covers.`,
+        { hint: "Use an image without VOLUME.", details: { image: body.Image, volumes: volumes.length } },
+      );
+    // Mounting a volume that is not there would make an empty one without a word.
+    if (!(await this.#calls.hasVolume(place.volume, options)))
+      throw new ServiceError("box.not_found", "The workspace of the session is not on the engine.", {
+        hint: "Prepare a new workspace; the files of the old one are gone.",
+      });
+    const outcome = await this.#calls.createContainer(place.container, body, options);
+    if (outcome === "no_image") throw missingImage(body.Image);
+    if (outcome === "there") await this.#findOwn(place, options);
+  }
+
+  /** A workspace is mounted in one container at a time; one that a box has mounted has been prepared. */
+  async #isMounted(place: Omit<BoxPlace, "container">, options: CallOptions): Promise<boolean> {
+    const containers = await this.#calls.listContainers({ volume: [place.volume] }, options);
+    const running = containers.filter(
+      ({ State: state, Labels: labels }) => state === "running" && !labels[LABEL.purpose],
+    );
+    if (running.some(({ Labels: labels }) => readUid(labels) !== place.uid))
+      throw new ServiceError("box.conflict", "The workspace is mounted in a running box of another uid.", {
+        hint: "Remove the container first.",
+      });
+    return running.length > 0;
+  }
+
+  async #runToEnd(name: string, body: CreateBody, options: CallOptions): Promise<void> {
+    try {
+      if ((await this.#calls.createContainer(name, body, options)) === "no_image")
+        throw missingImage(body.Image);
+      await this.#calls.startContainer(name, options);
+      const exitCode = await this.#calls.waitContainer(name, PREPARATION_MS, options);
+      if (exitCode !== 0)
+        throw new ServiceError(
+          "box.readiness",
+          `The workspace could not be prepared (exit code ${exitCode}).`,
+        );
+    } finally {
+      await this.#discard(name);
+    }
+  }
+
+  /** Also after an abort. What cannot be removed here is found by its label later. */
+  async #discard(name: string): Promise<void> {
+    try {
+      await this.removeContainer(name, { signal: new AbortController().signal });
+    } catch (error) {
+      this.#deps.logger.warn({ container: name }, "A preparation container could not be removed.", error);
+    }
+  }
+
+  #isPreparing({ Labels: labels, Created: createdSec }: ContainerSummary): boolean {
+    const ageMs = this.#deps.clock.now() - createdSec * 1000;
+    return labels[LABEL.purpose] !== undefined && ageMs < STALE_PREPARATION_MS;
+  }
+}
+
+const MIB = 1024 * 1024;
+
+function requireOwner(
+  labels: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>>,
+): void {
+  const other = Object.keys(wanted).find((name) => labels[name] !== wanted[name]);
+  if (other === undefined) return;
+  throw new ServiceError(
+    "box.conflict",
+    `What the engine has under this name is not this box's: ${other} differs.`,
+    {
+      hint: "Use another name; it is never taken over.",
+      details: { label: other },
+    },
+  );
+}
+
+function otherSettings(container: string): ServiceError {
+  return new ServiceError("box.conflict", "The box runs with other settings.", {
+    hint: "Stop and remove the container, then start it with the settings wanted.",
+    details: { container },
+  });
+}
+
+function missingImage(image: string): ServiceError {
+  return new ServiceError("box.readiness", `The image ${JSON.stringify(image)} is not on the engine.`, {
+    hint: "Build it with `npm run image`, or name another image in the settings.",
+    details: { image },
+    retryable: false,
+  });
+}
+
+function readState(status: string): ContainerState {
+  if (status === "running" || status === "paused") return status;
+  return "stopped";
+}
+
+function describeOwned({ Names: names, State: state, Labels: labels }: ContainerSummary): OwnedContainer {
+  return {
+    name: (names[0] ?? "").replace(/^\//u, ""),
+    sessionId: labels[LABEL.session] ?? null,
+    uid: readUid(labels),
+    state: readState(state),
+  };
+}

@@ -1,0 +1,169 @@
+/** A box under one lease: commands and files through workers, and the end of what the commands left (box §12). */
+import type { ExecExit } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../ports/box-handle.js";
+import type { Clock } from "../../ports/clock.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { BoxAccess, Clearing } from "./box-access.js";
+import { type CommandEnding, CommandRun } from "./command-run.js";
+import { counterNotes, describeExit, statusOfStop, stopNotes } from "./exec-outcome.js";
+import { makeExecBody, refusedWorkdir } from "./exec-request.js";
+import { WorkerFiles } from "./worker-files.js";
+
+export interface DockerBoxHandleDeps {
+  readonly access: BoxAccess;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface EndedCommand {
+  readonly run: CommandRun;
+  readonly request: ExecRequest;
+  readonly ending: CommandEnding;
+  readonly durationMs: number;
+}
+
+export class DockerBoxHandle implements BoxHandle {
+  readonly files: BoxFiles;
+  readonly #deps: DockerBoxHandleDeps;
+  /** Commands that run or left something running, each with the promise of its worker's end. */
+  readonly #runs = new Map<CommandRun, Promise<void>>();
+  /** Whether a worker went away without saying that nothing is left. */
+  #hasStrays = false;
+  #closing: Promise<void> | null = null;
+
+  constructor(deps: DockerBoxHandleDeps) {
+    this.#deps = deps;
+    this.files = new WorkerFiles(async (kind, body, options) => deps.access.open(kind, body, options));
+  }
+
+  async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
+    const body = makeExecBody(request);
+    options.signal.throwIfAborted();
+    if (this.#closing !== null) throw new ServiceError("box.readiness", "The box was given back already.");
+    const { access, clock } = this.#deps;
+    const startedAt = clock.elapsed();
+    const run = this.#follow(new CommandRun(await access.open("commands", body, options)));
+    const ended = run.ending.then((ending) => ({
+      ending,
+      durationMs: Math.round(clock.elapsed() - startedAt),
+    }));
+    const cancel = (): void => run.stop("cancelled");
+    const timer = setTimeout(() => run.stop("timed_out"), request.timeoutMs);
+    options.signal.addEventListener("abort", cancel, { once: true });
+    if (options.signal.aborted) cancel();
+    try {
+      for (let piece = await run.output.next(); piece !== null; piece = await run.output.next())
+        yield { type: "output", ...piece };
+      yield { type: "exit", exit: await this.#conclude({ run, request, ...(await ended) }) };
+    } finally {
+      clearTimeout(timer);
+      options.signal.removeEventListener("abort", cancel);
+      await this.#abandon(run);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  #follow(run: CommandRun): CommandRun {
+    const settled = run.follow().then((isClean) => {
+      this.#runs.delete(run);
+      this.#hasStrays ||= !isClean;
+    });
+    this.#runs.set(run, settled);
+    return run;
+  }
+
+  async #conclude({ run, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
+    switch (ending.type) {
+      case "exit":
+        return describeExit({
+          exit: ending.exit,
+          countersAtStart: run.countersAtStart,
+          stopReason: run.stopReason,
+          timeoutMs: request.timeoutMs,
+          durationMs,
+          limits: this.#deps.access.limits,
+        });
+      case "fault":
+        throw refusedWorkdir(request.workdir, ending.fault);
+      case "lost":
+        return this.#concludeLost(run, request, durationMs);
+    }
+  }
+
+  async #concludeLost(run: CommandRun, request: ExecRequest, durationMs: number): Promise<ExecExit> {
+    const { access } = this.#deps;
+    const status = statusOfStop(run.stopReason);
+    const fate = await access.findFate(run.execId);
+    if (fate.type === "not_started") throw await this.#refuseFullBox();
+    const notes = stopNotes(status, request.timeoutMs);
+    if (fate.type === "box_ended") notes.push(BOX_ENDED_NOTE);
+    else notes.push(...(await this.#clear(run)));
+    return { status, exitCode: null, durationMs, leftovers: 0, notes };
+  }
+
+  /** No process could be started. What runs may end by itself; when nothing of this lease runs, the box is cleared. */
+  async #refuseFullBox(): Promise<ServiceError> {
+    const { limits } = this.#deps.access;
+    const notes = this.#runs.size > 0 ? [] : await this.#clear(null);
+    return new ServiceError("box.readiness", ["The box could not start the command.", ...notes].join(" "), {
+      hint: `The box may be full of processes (limit ${limits.pids}): try again.`,
+    });
+  }
+
+  /** @returns notes on what it took and which limits of the box had struck */
+  async #clear(run: CommandRun | null): Promise<string[]> {
+    const { access } = this.#deps;
+    const clearing = await access.clear();
+    this.#hasStrays = false;
+    if (clearing === null) return [BOX_ENDED_NOTE];
+    const limitNotes =
+      clearing.counters === null
+        ? []
+        : counterNotes(run?.countersAtStart ?? null, clearing.counters, access.limits);
+    return [...limitNotes, CLEARING_NOTES[clearing.rung]];
+  }
+
+  /** Ends a command whose reader went away; nothing to do for one that has ended. */
+  async #abandon(run: CommandRun): Promise<void> {
+    if (run.hasEnded) return;
+    run.stop("abandoned");
+    const ending = await run.ending;
+    if (ending.type === "lost") await this.#clearStrays();
+  }
+
+  async #close(): Promise<void> {
+    const settled = [...this.#runs].map(async ([run, end]) => {
+      run.stop("abandoned");
+      await end;
+    });
+    await Promise.all(settled);
+    if (this.#hasStrays) await this.#clearStrays();
+  }
+
+  /** An engine that does not answer leaves this to the next start of the service. */
+  async #clearStrays(): Promise<void> {
+    try {
+      await this.#clear(null);
+    } catch (error) {
+      this.#deps.logger.warn(
+        { container: this.#deps.access.container },
+        "The box could not be cleared.",
+        error,
+      );
+    }
+  }
+}
+
+const BOX_ENDED_NOTE =
+  "The box stopped while the command ran: its processes are gone, the files in /workspace stayed.";
+
+const CLEARING_NOTES: Readonly<Record<Clearing["rung"], string>> = {
+  2: "The command's supervisor did not answer, so all processes of the box user were stopped.",
+  3: "The box had to be started anew: all its processes and everything outside /workspace are gone, the files in /workspace stayed.",
+};

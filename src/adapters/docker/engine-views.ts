@@ -1,0 +1,72 @@
+/** The fields we read of the engine's answers; everything else is ignored. */
+import { z } from "zod";
+
+const labelsSchema = z
+  .record(z.string(), z.string())
+  .nullish()
+  .transform((labels) => labels ?? {});
+
+export const engineInfoSchema = z.object({
+  ServerVersion: z.string(),
+  OSType: z.string().default("linux"),
+  SecurityOptions: z
+    .array(z.string())
+    .nullish()
+    .transform((options) => options ?? []),
+  MemoryLimit: z.boolean().default(false),
+  SwapLimit: z.boolean().default(false),
+  PidsLimit: z.boolean().default(false),
+  CpuCfsQuota: z.boolean().default(false),
+});
+export type EngineInfo = z.infer<typeof engineInfoSchema>;
+
+export const engineVersionSchema = z.object({
+  Version: z.string(),
+  Components: z
+    .array(z.object({ Name: z.string(), Version: z.string() }))
+    .nullish()
+    .transform((components) => components ?? []),
+});
+export type EngineVersion = z.infer<typeof engineVersionSchema>;
+
+export const imageViewSchema = z.object({
+  Config: z.object({ Volumes: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+});
+
+export const createdSchema = z.object({ Id: z.string().min(1) });
+
+export const volumeViewSchema = z.object({ Name: z.string(), Labels: labelsSchema });
+
+export const volumeListSchema = z.object({
+  Volumes: z
+    .array(volumeViewSchema)
+    .nullish()
+    .transform((volumes) => volumes ?? []),
+});
+
+export const waitSchema = z.object({ StatusCode: z.number().int() });
+
+export const containerViewSchema = z.object({
+  State: z.object({ Status: z.string(), StartedAt: z.string() }),
+  Config: z.object({ Labels: labelsSchema }),
+  HostConfig: z.object({ Memory: z.number().default(0), PidsLimit: z.number().nullish() }),
+});
+export type ContainerView = z.infer<typeof containerViewSchema>;
+
+export const containerListSchema = z.array(
+  z.object({
+    Names: z.array(z.string()),
+    State: z.string(),
+    /** Unix seconds. */
+    Created: z.number(),
+    Labels: labelsSchema,
+  }),
+);
+export type ContainerSummary = z.infer<typeof containerListSchema>[number];
+
+export const execViewSchema = z.object({
+  Running: z.boolean(),
+  ExitCode: z.number().int().nullable(),
+  Pid: z.number().int(),
+});
+export type ExecView = z.infer<typeof execViewSchema>;

@@ -1,0 +1,114 @@
+/** What the end of a command means (box §12.4, security §6.2). Pure. */
+import type { ExecExit, ExecStatus } from "../../domain/box.js";
+import type { StopReason } from "./command-run.js";
+import type { BoxCounters, WorkerExit } from "./worker-wire.js";
+
+/** Limits in force, for the notes. */
+export interface BoxLimits {
+  readonly memoryMb: number;
+  readonly pids: number;
+}
+
+export interface ExitFacts {
+  readonly exit: WorkerExit;
+  readonly countersAtStart: BoxCounters | null;
+  /** Null when the service did not stop the command. */
+  readonly stopReason: StopReason | null;
+  readonly timeoutMs: number;
+  readonly durationMs: number;
+  readonly limits: BoxLimits;
+}
+
+const SIGXFSZ = 25;
+const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map([
+  [1, "SIGHUP"],
+  [2, "SIGINT"],
+  [3, "SIGQUIT"],
+  [4, "SIGILL"],
+  [6, "SIGABRT"],
+  [7, "SIGBUS"],
+  [8, "SIGFPE"],
+  [9, "SIGKILL"],
+  [11, "SIGSEGV"],
+  [13, "SIGPIPE"],
+  [14, "SIGALRM"],
+  [15, "SIGTERM"],
+  [24, "SIGXCPU"],
+  [SIGXFSZ, "SIGXFSZ"],
+  [31, "SIGSYS"],
+]);
+
+/** The exit of a command whose worker told how it ended. */
+export function describeExit(facts: ExitFacts): ExecExit {
+  const { exit } = facts;
+  const status = statusOf(facts);
+  return {
+    status,
+    exitCode: status === "completed" ? exit.code : null,
+    durationMs: facts.durationMs,
+    leftovers: exit.leftovers,
+    notes: [
+      ...stopNotes(status, facts.timeoutMs),
+      ...(status === "killed" && exit.signal !== null ? [signalNote(exit.signal)] : []),
+      ...limitNotes(facts),
+      ...leftoverNotes(exit.leftovers),
+    ],
+  };
+}
+
+function statusOf({ exit, stopReason }: ExitFacts): ExecStatus {
+  if (exit.by === "timeout") return "timed_out";
+  if (exit.by === "kill") return statusOfStop(stopReason);
+  return exit.code === null ? "killed" : "completed";
+}
+
+/** The status of a command that the service stopped; the box ended it when there is no reason. */
+export function statusOfStop(reason: StopReason | null): ExecStatus {
+  if (reason === null) return "killed";
+  return reason === "timed_out" ? "timed_out" : "cancelled";
+}
+
+/** What the model must know about the stop. */
+export function stopNotes(status: ExecStatus, timeoutMs: number): string[] {
+  if (status === "timed_out")
+    return [
+      `The command reached its time limit of ${timeoutMs / 1000} s and was stopped with all its processes.`,
+    ];
+  return status === "cancelled" ? ["The command was cancelled and stopped with all its processes."] : [];
+}
+
+function signalNote(signal: number): string {
+  return `The command was ended by signal ${signal} (${SIGNAL_NAMES.get(signal) ?? "unnamed"}).`;
+}
+
+function limitNotes({ exit, countersAtStart, limits }: ExitFacts): string[] {
+  const notes = counterNotes(countersAtStart, exit, limits);
+  if (exit.signal === SIGXFSZ || exit.code === 128 + SIGXFSZ)
+    notes.push("The limit on the size of one file was reached.");
+  return notes;
+}
+
+/** Limits of the whole box that struck while the command ran. */
+export function counterNotes(before: BoxCounters | null, after: BoxCounters, limits: BoxLimits): string[] {
+  if (before === null) return [];
+  const notes: string[] = [];
+  const killed = after.oom_kills - before.oom_kills;
+  const refused = after.pids_refused - before.pids_refused;
+  if (killed > 0)
+    notes.push(
+      `The memory limit of ${limits.memoryMb} MiB was reached: ${count(killed, "process was", "processes were")} killed.`,
+    );
+  if (refused > 0) notes.push(`The limit of ${limits.pids} processes was reached: new ones were refused.`);
+  return notes;
+}
+
+function leftoverNotes(leftovers: number): string[] {
+  if (leftovers === 0) return [];
+  return [
+    `${count(leftovers, "process that the command started still runs and is", "processes that the command started still run and are")} stopped when the run ends.`,
+  ];
+}
+
+function count(amount: number, one: string, many: string): string {
+  return `${amount} ${amount === 1 ? one : many}`;
+}

@@ -1,0 +1,34 @@
+/** Labels of what we make on an engine: whose it is, in words that give nothing away (box §18.2, security §3.2). */
+import { createHash } from "node:crypto";
+import type { SessionId } from "../../domain/ids.js";
+
+export const LABEL = {
+  service: "berth.service",
+  session: "berth.session",
+  tenant: "berth.tenant",
+  uid: "berth.uid",
+  settings: "berth.settings",
+  /** Only on short-lived containers: what they are for. */
+  purpose: "berth.purpose",
+} as const;
+
+export interface Owner {
+  readonly serviceId: string;
+  readonly sessionId: SessionId;
+  readonly tenant: string;
+}
+
+/** The labels that everything of a session carries. The tenant is shown as a hash. */
+export function ownerLabels(owner: Owner): Record<string, string> {
+  return {
+    [LABEL.service]: owner.serviceId,
+    [LABEL.session]: owner.sessionId,
+    [LABEL.tenant]: createHash("sha256").update(owner.tenant).digest("hex").slice(0, 32),
+  };
+}
+
+/** @returns null for a label that is no uid of a box */
+export function readUid(labels: Readonly<Record<string, string>>): number | null {
+  const text = labels[LABEL.uid];
+  return text !== undefined && /^[1-9][0-9]{0,9}$/u.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,41 @@
+/** Ends a link whose box does nothing while the service waits for it, or whose caller gives up. */
+import type { CallOptions } from "../../ports/options.js";
+
+export class StallGuard implements Disposable {
+  readonly #end: () => void;
+  readonly #limitMs: number;
+  readonly #signal: AbortSignal;
+  #timer: NodeJS.Timeout | null = null;
+  #hasStalled = false;
+
+  constructor(end: () => void, limitMs: number, { signal }: CallOptions) {
+    this.#end = end;
+    this.#limitMs = limitMs;
+    this.#signal = signal;
+    signal.addEventListener("abort", end, { once: true });
+  }
+
+  get hasStalled(): boolean {
+    return this.#hasStalled;
+  }
+
+  /** The box has so long from here for its next sign of life. */
+  arm(): void {
+    this.rest();
+    this.#timer = setTimeout(() => {
+      this.#hasStalled = true;
+      this.#end();
+    }, this.#limitMs);
+  }
+
+  /** It is not the box's turn. */
+  rest(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  [Symbol.dispose](): void {
+    this.rest();
+    this.#signal.removeEventListener("abort", this.#end);
+  }
+}

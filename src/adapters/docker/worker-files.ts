@@ -1,0 +1,194 @@
+/** Files of a box over the worker's requests: one worker per request, one request per selection. */
+import type { FileEntry, StatAnswer } from "../../domain/box.js";
+import { ServiceError } from "../../domain/errors.js";
+import type {
+  BoxFiles,
+  FileFault,
+  FileStreamEvent,
+  ListAnswer,
+  ListRequest,
+  ReadRequest,
+  RemoveAnswer,
+  WriteAnswer,
+  WriteRequest,
+} from "../../ports/box-handle.js";
+import type { CallOptions } from "../../ports/options.js";
+import { brokenFrame, FROM_WORKER, type WorkerFrame } from "./frame-codec.js";
+import { ReadProgress } from "./read-progress.js";
+import { sendContents } from "./send-contents.js";
+import { type OpenWorker, WorkerRequest } from "./worker-request.js";
+import {
+  fileFaultSchema,
+  listEndSchema,
+  listedSchema,
+  pathFaultSchema,
+  readEntry,
+  readPayload,
+  targetPath,
+  toFileEntry,
+  toTarget,
+} from "./worker-wire.js";
+
+const DEFAULT_FILE_MODE = 0o644;
+/** A list that takes more is cut, whatever the box says of its end. */
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
+
+export class WorkerFiles implements BoxFiles {
+  readonly #open: OpenWorker;
+
+  constructor(open: OpenWorker) {
+    this.#open = open;
+  }
+
+  async stat(paths: readonly string[], options: CallOptions): Promise<readonly StatAnswer[]> {
+    const targets = paths.map(toTarget);
+    return this.#collect<StatAnswer>({ op: "stat", items: targets }, paths.length, options, (frame) => {
+      const path = pathAt(paths, frame.index);
+      return frame.type === FROM_WORKER.entry
+        ? { path, entry: readEntry(path, frame) }
+        : { path, fault: readPayload(pathFaultSchema, frame) };
+    });
+  }
+
+  async *read(requests: readonly ReadRequest[], options: CallOptions): AsyncIterable<FileStreamEvent> {
+    if (requests.length === 0) return;
+    const items = requests.map(({ path, offset, length, version }) => ({
+      ...toTarget(path),
+      offset,
+      ...(Number.isFinite(length) ? { length } : {}),
+      ...(version === undefined ? {} : { version }),
+    }));
+    using request = await WorkerRequest.open(this.#open, { op: "read", items }, options);
+    const progress = new ReadProgress(requests);
+    for (let frame = await request.next(); frame !== null; frame = await request.next())
+      yield progress.take(frame);
+    if (!progress.isComplete) throw request.lost(null);
+  }
+
+  async write(requests: readonly WriteRequest[], options: CallOptions): Promise<readonly WriteAnswer[]> {
+    if (requests.length === 0) return [];
+    const items = requests.map(({ path, mode, sizeBytes, version, fileMode }) => ({
+      ...toTarget(path),
+      mode,
+      size: sizeBytes,
+      file_mode: (fileMode ?? DEFAULT_FILE_MODE) & 0o777,
+      ...(version === undefined || mode !== "overwrite" ? {} : { version }),
+    }));
+    using request = await WorkerRequest.open(this.#open, { op: "write", items }, options);
+    const [sent, answered] = await Promise.allSettled([
+      sendContents(request, requests),
+      this.#answers<WriteAnswer>(request, requests.length, (frame) => {
+        const { path } = requests[frame.index] ?? { path: "" };
+        return frame.type === FROM_WORKER.entry
+          ? { ok: true, entry: readEntry(targetPath(toTarget(path), path), frame) }
+          : { ok: false, fault: readPayload(fileFaultSchema, frame) };
+      }),
+    ]);
+    options.signal.throwIfAborted();
+    // What broke the content also ends the answers, so it is told first.
+    if (sent.status === "rejected") throw sent.reason;
+    if (answered.status === "rejected") throw answered.reason;
+    return answered.value;
+  }
+
+  async list(list: ListRequest, options: CallOptions): Promise<ListAnswer> {
+    const target = toTarget(list.path);
+    const base = targetPath(target, list.path);
+    const body = {
+      op: "list",
+      ...target,
+      depth: list.depth,
+      max_entries: list.maxEntries,
+      skip: list.skip,
+    };
+    using request = await WorkerRequest.open(this.#open, body, options);
+    const entries: FileEntry[] = [];
+    let sizeBytes = 0;
+    for (let frame = await request.next(); frame !== null; frame = await request.next()) {
+      sizeBytes += frame.payload.length;
+      if (frame.type === FROM_WORKER.fault) return { ok: false, fault: readPayload(fileFaultSchema, frame) };
+      if (frame.type === FROM_WORKER.answer)
+        return { ok: true, entries, truncated: readPayload(listEndSchema, frame).truncated };
+      if (frame.type !== FROM_WORKER.entries) break;
+      for (const { names, ...entry } of readPayload(listedSchema, frame))
+        entries.push(toFileEntry(`${base}/${names.join("/")}`, entry));
+      if (entries.length > list.maxEntries || sizeBytes > MAX_LIST_BYTES)
+        return { ok: true, entries: entries.slice(0, list.maxEntries), truncated: true };
+    }
+    throw request.lost(null);
+  }
+
+  async remove(
+    targets: readonly {
+      readonly path: string;
+      readonly version?: string | undefined;
+      readonly recursive?: boolean;
+    }[],
+    options: CallOptions,
+  ): Promise<readonly RemoveAnswer[]> {
+    const items = targets.map(({ path, version, recursive }) => ({
+      ...toTarget(path),
+      recursive: recursive ?? false,
+      ...(version === undefined ? {} : { version }),
+    }));
+    const paths = targets.map(({ path }) => path);
+    return this.#collect<RemoveAnswer>({ op: "remove", items }, items.length, options, (frame) => {
+      const path = pathAt(paths, frame.index);
+      return frame.type === FROM_WORKER.finished
+        ? { path, ok: true }
+        : { path, ok: false, fault: readPayload(fileFaultSchema, frame) };
+    });
+  }
+
+  async resetDirectories(paths: readonly string[], options: CallOptions): Promise<void> {
+    const items = paths.map(toTarget);
+    const faults = await this.#collect<FileFault | null>(
+      { op: "reset", items },
+      paths.length,
+      options,
+      (frame) => (frame.type === FROM_WORKER.finished ? null : readPayload(fileFaultSchema, frame)),
+    );
+    const index = faults.findIndex((fault) => fault !== null);
+    const fault = faults[index];
+    if (fault === undefined || fault === null) return;
+    throw resetError(paths[index] ?? "", fault);
+  }
+
+  async #collect<Answer>(
+    body: { readonly op: string; readonly items: readonly object[] },
+    count: number,
+    options: CallOptions,
+    read: (frame: WorkerFrame) => Answer,
+  ): Promise<readonly Answer[]> {
+    if (count === 0) return [];
+    using request = await WorkerRequest.open(this.#open, body, options);
+    return await this.#answers(request, count, read);
+  }
+
+  /** Exactly one answer per item, in order. */
+  async #answers<Answer>(
+    request: WorkerRequest,
+    count: number,
+    read: (frame: WorkerFrame) => Answer,
+  ): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    for (let frame = await request.next(); frame !== null; frame = await request.next()) {
+      if (frame.index !== answers.length || answers.length === count)
+        throw brokenFrame(`The box answered item ${frame.index} of ${count} out of turn.`);
+      answers.push(read(frame));
+    }
+    if (answers.length < count) throw request.lost(null);
+    return answers;
+  }
+}
+
+function pathAt(paths: readonly string[], index: number): string {
+  return paths[index] ?? "";
+}
+
+function resetError(path: string, fault: FileFault): ServiceError {
+  const code = fault === "no_space" ? "box.quota" : "box.readiness";
+  return new ServiceError(code, `The box could not make the directory ${JSON.stringify(path)}: ${fault}.`, {
+    details: { path, fault },
+  });
+}

@@ -1,0 +1,118 @@
+/** What the worker is asked and what it answers, as JSON inside frames. Answers are untrusted: bounded and parsed here. */
+import { z } from "zod";
+import type { FileEntry, PathFault } from "../../domain/box.js";
+import { WORKSPACE_ROOT } from "../../domain/box.js";
+import { normaliseWorkspacePath } from "../../domain/workspace-path.js";
+import type { FileFault } from "../../ports/box-handle.js";
+import { brokenFrame, type WorkerFrame } from "./frame-codec.js";
+
+/** A path as the worker takes it: names from /workspace downwards, or the reason why it is none. */
+export type WireTarget = { readonly parts: readonly string[] } | { readonly fault: "escapes" | "bad_path" };
+
+/** @param path absolute */
+export function toTarget(path: string): WireTarget {
+  if (!path.startsWith("/")) return { fault: "bad_path" };
+  const normalised = normaliseWorkspacePath(path);
+  if (!normalised.ok) return { fault: normalised.fault };
+  return { parts: normalised.path.split("/").slice(2) };
+}
+
+const FILE_FAULTS = [
+  "not_found",
+  "symlink_component",
+  "not_directory",
+  "not_regular",
+  "escapes",
+  "unreadable",
+  "bad_path",
+  "changed",
+  "exists",
+  "no_space",
+  "denied",
+] as const satisfies readonly FileFault[];
+
+const PATH_FAULTS = [
+  "not_found",
+  "symlink_component",
+  "not_directory",
+  "escapes",
+  "unreadable",
+  "bad_path",
+] as const satisfies readonly PathFault[];
+
+export const fileFaultSchema = z.enum(FILE_FAULTS);
+export const pathFaultSchema = z.enum(PATH_FAULTS);
+
+const entrySchema = z.object({
+  kind: z.enum(["file", "directory", "link", "other"]),
+  size: z.int().nonnegative(),
+  links: z.int().nonnegative(),
+  mode: z.int().min(0).max(0o7777),
+  modified: z.int(),
+  version: z.string().max(200),
+  readable: z.boolean(),
+});
+type WireEntry = z.infer<typeof entrySchema>;
+
+/** Neither a separator, nor NUL, nor a step that leads elsewhere. */
+const nameSchema = z
+  .string()
+  .min(1)
+  .max(1024)
+  .refine((name) => !/[/\0]/u.test(name) && name !== "." && name !== "..");
+
+export const listedSchema = z.array(entrySchema.extend({ names: z.array(nameSchema).min(1).max(256) }));
+export const listEndSchema = z.object({ truncated: z.boolean() });
+
+/** Counters of the box since it started; -1 where the kernel does not tell. */
+const countersSchema = z.object({ oom_kills: z.int().min(-1), pids_refused: z.int().min(-1) });
+export type BoxCounters = z.infer<typeof countersSchema>;
+export const startedSchema = countersSchema;
+
+export const exitSchema = countersSchema.extend({
+  code: z.int().min(0).max(255).nullable(),
+  signal: z.int().min(1).max(64).nullable(),
+  by: z.enum(["exit", "kill", "timeout"]),
+  leftovers: z.int().nonnegative(),
+});
+export type WorkerExit = z.infer<typeof exitSchema>;
+
+export const sweepSchema = countersSchema.extend({ left: z.int().nonnegative() });
+
+/** @throws ServiceError when the payload is not what the schema says */
+export function readPayload<Schema extends z.ZodType>(schema: Schema, frame: WorkerFrame): z.output<Schema> {
+  const parsed = schema.safeParse(parseJson(frame.payload));
+  if (parsed.success) return parsed.data;
+  throw brokenFrame(`The box sent a payload that does not fit frame type ${frame.type}.`);
+}
+
+function parseJson(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload).toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path is ours, the rest is what the box says. */
+export function toFileEntry(path: string, wire: WireEntry): FileEntry {
+  return {
+    path,
+    kind: wire.kind,
+    sizeBytes: wire.size,
+    linkCount: wire.links,
+    mode: wire.mode,
+    modifiedMs: wire.modified,
+    version: wire.version,
+    readable: wire.readable,
+  };
+}
+
+export function readEntry(path: string, frame: WorkerFrame): FileEntry {
+  return toFileEntry(path, readPayload(entrySchema, frame));
+}
+
+/** The path that a target names, in its normal form. */
+export function targetPath(target: WireTarget, asked: string): string {
+  return "parts" in target ? [WORKSPACE_ROOT, ...target.parts].join("/") : asked;
+}
