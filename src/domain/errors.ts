@@ -10,6 +10,7 @@ export const ERROR_CODES = {
   "request.route_not_found": { status: 404, retryable: false },
   "request.method_not_allowed": { status: 405, retryable: false },
   "request.unsupported_media_type": { status: 415, retryable: false },
+  "request.timeout": { status: 408, retryable: true },
   "request.rate_limited": { status: 429, retryable: true },
   "auth.invalid": { status: 401, retryable: false },
   "auth.forbidden": { status: 403, retryable: false },

@@ -1,0 +1,160 @@
+/** POST /v1/runs: a message as JSON or as a form, answered by its run, by its events, or at once (api §2). */
+import { createHash } from "node:crypto";
+import { ServiceError } from "../../domain/errors.js";
+import type { FileService } from "../../runs/file-service.js";
+import type { IncomingContent, MessageRequest } from "../../runs/run-request.js";
+import type { Admission, RunService } from "../../runs/run-service.js";
+import { createRun } from "../contracts.js";
+import { attachmentKind, toIncoming } from "../incoming-content.js";
+import { parseInput } from "../parse-input.js";
+import { type JsonReader, refuseDeepJson } from "../read-json.js";
+import { type FormFile, type FormLimits, readForm } from "../read-multipart.js";
+import { type Exchange, implement, type Route } from "../route.js";
+import {
+  type CreateRun,
+  createRunSchema,
+  idempotencyHeaderSchema,
+  runFormSchema,
+} from "../schemas/run-bodies.js";
+import { type StreamRunDeps, streamRun } from "../stream-run.js";
+import type { TokenBuckets } from "../token-bucket.js";
+
+export interface CreateRunDeps extends StreamRunDeps {
+  readonly runs: RunService;
+  readonly files: Pick<FileService, "stage">;
+  readonly json: JsonReader;
+  readonly formLimits: FormLimits;
+  /** New runs by tenant. */
+  readonly rate: TokenBuckets;
+}
+
+interface Received {
+  readonly body: CreateRun;
+  readonly files: readonly IncomingContent[];
+  readonly hash: string;
+}
+
+export function createRunRoute(deps: CreateRunDeps): Route {
+  return implement(createRun, async (exchange) => {
+    const key = readIdempotencyKey(exchange);
+    const received = await receive(deps, exchange);
+    takeRunToken(deps.rate, exchange.caller.tenant);
+    const request = toMessageRequest(received, key);
+    const admission = await deps.runs.admit(request, exchange.caller, { signal: exchange.signal });
+    exchange.context.runId = admission.run.id;
+    await answerAdmission(deps, exchange, { admission, body: received.body });
+  });
+}
+
+/** @throws ServiceError `request.rate_limited` when the tenant started too many runs within a minute */
+export function takeRunToken(rate: TokenBuckets, tenant: string): void {
+  const waitSec = rate.take(tenant);
+  if (waitSec === 0) return;
+  throw new ServiceError(
+    "request.rate_limited",
+    `A tenant may start ${rate.perMinute} runs in a minute; more came.`,
+    {
+      hint: `Try again in ${waitSec} s.`,
+      details: { retryAfterSec: waitSec },
+    },
+  );
+}
+
+async function answerAdmission(
+  deps: CreateRunDeps,
+  exchange: Exchange,
+  { admission, body }: { readonly admission: Admission; readonly body: CreateRun },
+): Promise<void> {
+  const { run, queued } = admission;
+  const { response, caller, signal } = exchange;
+  if (!body.stream && (!body.wait || queued)) {
+    response.status(202).json(run);
+    return;
+  }
+  const leave = (): void => deps.runs.clientGone(run.id);
+  signal.addEventListener("abort", leave, { once: true });
+  if (signal.aborted) leave();
+  if (body.stream) await streamRun(deps, exchange, { id: run.id, after: 0 });
+  else response.status(200).json(await deps.runs.wait(caller, run.id, { signal }));
+}
+
+async function receive(deps: CreateRunDeps, exchange: Exchange): Promise<Received> {
+  if (exchange.request.is("multipart/form-data") !== false) {
+    if (exchange.request.is("multipart/form-data") !== null) return receiveForm(deps, exchange);
+  }
+  const { body, hash } = await deps.json.readAs(createRunSchema, exchange);
+  refuseEmptyInput(body, 0);
+  return { body, files: [], hash };
+}
+
+/** Files are kept only when the rest of the form is well. */
+async function receiveForm(deps: CreateRunDeps, exchange: Exchange): Promise<Received> {
+  await using form = await readForm(exchange, deps.files, deps.formLimits);
+  const { request } = parseInput(runFormSchema, form.fields, "body");
+  const value = parseRequestPart(request);
+  const body = parseInput(createRunSchema, value, "body");
+  refuseEmptyInput(body, form.files.length);
+  const files: IncomingContent[] = [];
+  for (const file of form.files) files.push(await keepFile(file));
+  const hash = createHash("sha256")
+    .update(JSON.stringify([request, files]))
+    .digest("hex");
+  return { body, files, hash };
+}
+
+function parseRequestPart(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new ServiceError("request.invalid", "The part `request` is not valid JSON.", {
+      param: "request",
+      cause: error,
+    });
+  }
+  refuseDeepJson(value);
+  return value;
+}
+
+async function keepFile({ name, mimeType, staged }: FormFile): Promise<IncomingContent> {
+  const blob = await staged.commit();
+  return {
+    type: "attachment",
+    kind: attachmentKind(mimeType),
+    name,
+    mimeType,
+    source: { kind: "blob", ...blob },
+  };
+}
+
+/** A message with neither words nor files asks for nothing. */
+function refuseEmptyInput({ input }: CreateRun, files: number): void {
+  if (files > 0 || input.contents.length > 0 || (input.text ?? "") !== "") return;
+  throw new ServiceError(
+    "request.invalid",
+    "The message is empty: it has no text, no contents and no files.",
+    {
+      param: "input",
+      hint: "Give input.text, input.contents or a file part.",
+    },
+  );
+}
+
+function readIdempotencyKey({ request }: Exchange): string | null {
+  const given = request.headers["idempotency-key"];
+  const headers = given === undefined ? {} : { "idempotency-key": given };
+  return parseInput(idempotencyHeaderSchema, headers, "headers")["idempotency-key"] ?? null;
+}
+
+function toMessageRequest({ body, files, hash }: Received, key: string | null): MessageRequest {
+  return {
+    pipeline: body.pipeline,
+    chat: body.chat,
+    text: body.input.text,
+    contents: [...body.input.contents.map(toIncoming), ...files],
+    variables: body.variables,
+    surface: body.stream ? "sse" : "rest",
+    onDisconnect: body.on_disconnect,
+    idempotency: key === null ? null : { key, bodyHash: hash },
+  };
+}

@@ -1,0 +1,110 @@
+/** Look at runs, follow, stop, repeat and acknowledge them (api §2). */
+import { ServiceError } from "../../domain/errors.js";
+import { type FileId, fileIdSchema, type RunId, runIdSchema, sessionIdSchema } from "../../domain/ids.js";
+import type { RunService } from "../../runs/run-service.js";
+import { acknowledgeDelivery, cancelRun, followRun, getRun, listRuns, retryRun } from "../contracts.js";
+import { parseInput } from "../parse-input.js";
+import type { JsonReader } from "../read-json.js";
+import { type Exchange, implement, pathParameter, type Route } from "../route.js";
+import { acknowledgeSchema, emptyBodySchema, lastEventIdSchema } from "../schemas/run-bodies.js";
+import { type StreamRunDeps, streamRun } from "../stream-run.js";
+import type { TokenBuckets } from "../token-bucket.js";
+import { takeRunToken } from "./create-run.js";
+
+export interface RunRoutesDeps extends StreamRunDeps {
+  readonly runs: RunService;
+  readonly json: JsonReader;
+  readonly rate: TokenBuckets;
+}
+
+export function runRoutes(deps: RunRoutesDeps): readonly Route[] {
+  return [listRunsRoute(deps), getRunRoute(deps), followRunRoute(deps), ...changeRunRoutes(deps)];
+}
+
+function listRunsRoute({ runs }: RunRoutesDeps): Route {
+  return implement(listRuns, async ({ caller, query, response }) => {
+    const { session, chat, status, limit, after } = query;
+    const filter = {
+      session: session === undefined ? undefined : (sessionIdSchema.safeParse(session).data ?? "ses_unknown"),
+      after: after === undefined ? undefined : readCursor(after),
+      chat,
+      status,
+      limit,
+    } as const;
+    const page = await runs.list(caller, filter);
+    const last = page.runs.at(-1);
+    response.json({
+      object: "list",
+      data: page.runs,
+      has_more: page.hasMore,
+      next_cursor: page.hasMore && last !== undefined ? last.id : null,
+    });
+  });
+}
+
+function getRunRoute({ runs }: RunRoutesDeps): Route {
+  return implement(getRun, async (exchange) => {
+    exchange.response.json(await runs.get(exchange.caller, readRunId(exchange)));
+  });
+}
+
+function followRunRoute(deps: RunRoutesDeps): Route {
+  return implement(followRun, async (exchange) => {
+    const id = readRunId(exchange);
+    const after = readLastEventId(exchange) ?? exchange.query.after ?? 0;
+    await deps.runs.get(exchange.caller, id);
+    await streamRun(deps, exchange, { id, after });
+  });
+}
+
+function changeRunRoutes({ runs, json, rate }: RunRoutesDeps): readonly Route[] {
+  return [
+    implement(cancelRun, async (exchange) => {
+      const { caller, response, signal } = exchange;
+      await json.readAs(emptyBodySchema, exchange);
+      response.json(await runs.cancel(caller, readRunId(exchange), { signal }));
+    }),
+    implement(retryRun, async (exchange) => {
+      const { caller, response, signal } = exchange;
+      await json.readAs(emptyBodySchema, exchange);
+      takeRunToken(rate, caller.tenant);
+      const { run } = await runs.retry(caller, readRunId(exchange), { signal });
+      response.status(202).json(run);
+    }),
+    implement(acknowledgeDelivery, async (exchange) => {
+      const { body } = await json.readAs(acknowledgeSchema, exchange);
+      const ids = { run: readRunId(exchange), file: readDeliveryId(exchange) };
+      exchange.response.json(await runs.acknowledge(exchange.caller, ids.run, ids.file, body));
+    }),
+  ];
+}
+
+/** A text that is no id of ours is one that is not known. */
+function readRunId({ request, context }: Exchange): RunId {
+  const text = pathParameter(request, "id");
+  const id = runIdSchema.safeParse(text);
+  if (!id.success) throw new ServiceError("run.not_found", `There is no run "${text.slice(0, 100)}".`);
+  context.runId = id.data;
+  return id.data;
+}
+
+function readDeliveryId({ request }: Exchange): FileId {
+  const id = fileIdSchema.safeParse(pathParameter(request, "file_id"));
+  if (id.success) return id.data;
+  throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
+}
+
+function readCursor(text: string): RunId {
+  const id = runIdSchema.safeParse(text);
+  if (id.success) return id.data;
+  throw new ServiceError("request.invalid", "The cursor is not one of ours.", {
+    param: "after",
+    hint: "Use `next_cursor` of the page before, unchanged.",
+  });
+}
+
+function readLastEventId({ request }: Exchange): number | undefined {
+  const given = request.headers["last-event-id"];
+  const headers = given === undefined ? {} : { "last-event-id": given };
+  return parseInput(lastEventIdSchema, headers, "headers")["last-event-id"];
+}

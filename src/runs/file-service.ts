@@ -1,0 +1,210 @@
+/** Files of a tenant: uploads, deliveries, their bytes, links to them and their end (api §3, box §9.7). */
+import { deliveredName } from "../box/file-name.js";
+import { deliveryKind, type FileRecord } from "../domain/delivery.js";
+import { ServiceError } from "../domain/errors.js";
+import type { FileId } from "../domain/ids.js";
+import type { BlobStaging, BlobStore, StoredBlob } from "../ports/blob-store.js";
+import type { Clock } from "../ports/clock.js";
+import type { FileStore } from "../ports/file-store.js";
+import type { IdSource } from "../ports/id-source.js";
+import type { CallOptions } from "../ports/options.js";
+import type { Caller } from "./run-request.js";
+import { signLink, verifyLink } from "./signed-link.js";
+
+/** First bytes that are kept to tell the type of a file. */
+const HEAD_BYTES = 4100;
+const MAX_NAME_CHARS = 255;
+/** Records that one step of the retention sweep removes. */
+const SWEEP_STEP = 100;
+/** Milliseconds within which bytes that were written get their record. */
+const REGISTERED_WITHIN_MS = 60_000;
+
+export interface FileServiceDeps {
+  readonly files: FileStore;
+  readonly blobs: BlobStore;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  /** Key of signed links. */
+  readonly linkSecret: string;
+}
+
+export interface FileQuery {
+  readonly limit: number;
+  readonly after?: FileId | undefined;
+  readonly purpose?: string | undefined;
+}
+
+export interface FilePage {
+  readonly files: readonly FileRecord[];
+  readonly hasMore: boolean;
+}
+
+/** Bytes from `start` to `end`, both included. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A file on its way in: nothing of it is visible before `commit`; disposing without it leaves nothing behind. */
+export class StagedFile implements AsyncDisposable {
+  readonly #staging: BlobStaging;
+  readonly #head: Uint8Array[] = [];
+  #headBytes = 0;
+  #sizeBytes = 0;
+
+  constructor(staging: BlobStaging) {
+    this.#staging = staging;
+  }
+
+  get sizeBytes(): number {
+    return this.#sizeBytes;
+  }
+
+  /** The first bytes, enough to tell the type. */
+  get head(): Uint8Array {
+    return Buffer.concat(this.#head);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await this.#staging.write(bytes);
+    this.#sizeBytes += bytes.byteLength;
+    if (this.#headBytes >= HEAD_BYTES) return;
+    const first = Uint8Array.from(bytes.subarray(0, HEAD_BYTES - this.#headBytes));
+    this.#head.push(first);
+    this.#headBytes += first.byteLength;
+  }
+
+  async commit(): Promise<StoredBlob> {
+    return this.#staging.commit();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#staging[Symbol.asyncDispose]();
+  }
+}
+
+/** Ids of another tenant are `file.not_found` everywhere (api §1.3). */
+export class FileService {
+  readonly #deps: FileServiceDeps;
+  /** Bytes without a record that were too fresh to be removed: the next sweep looks again. */
+  readonly #leftBytes = new Set<string>();
+
+  constructor(deps: FileServiceDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws ServiceError `box.quota` when there is no space */
+  async stage(): Promise<StagedFile> {
+    return new StagedFile(await this.#deps.blobs.stage());
+  }
+
+  /** Keeps an upload. The name is cleaned to one line without a path; the declared type is not believed. */
+  async add(
+    caller: Caller,
+    upload: { readonly staged: StagedFile; readonly name: string; readonly purpose: string },
+  ): Promise<FileRecord> {
+    const { files, ids, clock, sniffMimeType } = this.#deps;
+    const name = deliveredName(upload.name.slice(-MAX_NAME_CHARS));
+    const mimeType = await sniffMimeType(name, upload.staged.head);
+    const { sha256, sizeBytes } = await upload.staged.commit();
+    const record: FileRecord = {
+      id: ids.create("file"),
+      tenant: caller.tenant,
+      runId: null,
+      purpose: upload.purpose,
+      name,
+      kind: deliveryKind(name),
+      mimeType,
+      sizeBytes,
+      sha256,
+      sourcePath: null,
+      state: "acked",
+      createdAt: clock.now(),
+    };
+    await files.register([record]);
+    return record;
+  }
+
+  async get(caller: Caller, id: FileId): Promise<FileRecord> {
+    const record = await this.#deps.files.get(caller.tenant, id);
+    if (record === null) throw fileNotFound(id);
+    return record;
+  }
+
+  /** Newest first. */
+  async list(caller: Caller, query: FileQuery): Promise<FilePage> {
+    const records = await this.#deps.files.list(caller.tenant, { ...query, limit: query.limit + 1 });
+    return { files: records.slice(0, query.limit), hasMore: records.length > query.limit };
+  }
+
+  /** Bytes of a file that `get` or `openLink` gave. */
+  read(file: FileRecord, range: ByteRange | null, options: CallOptions): AsyncIterable<Uint8Array> {
+    return this.#deps.blobs.read(file.sha256, range, options);
+  }
+
+  async remove(caller: Caller, id: FileId): Promise<void> {
+    await this.#remove(await this.get(caller, id));
+  }
+
+  /** @returns the token of a link to the file, and when it expires (Unix seconds) */
+  async createLink(
+    caller: Caller,
+    id: FileId,
+    ttlSec: number,
+  ): Promise<{ readonly file: FileRecord; readonly token: string; readonly expiresAt: number }> {
+    const file = await this.get(caller, id);
+    const expiresAt = Math.floor(this.#deps.clock.now() / 1000) + ttlSec;
+    const token = signLink(this.#deps.linkSecret, { tenant: caller.tenant, fileId: id, expiresAt });
+    return { file, token, expiresAt };
+  }
+
+  /** @throws ServiceError `file.not_found` for a wrong or expired token, as for a file that is gone */
+  async openLink(id: FileId, token: string): Promise<FileRecord> {
+    const grant = verifyLink(this.#deps.linkSecret, { fileId: id, token }, this.#deps.clock.now());
+    if (grant === null) throw fileNotFound(id);
+    const record = await this.#deps.files.get(grant.tenant, id);
+    if (record === null) throw fileNotFound(id);
+    return record;
+  }
+
+  /**
+   * Removes what is older than the retention (box §9.7).
+   * @param createdBefore Unix milliseconds.
+   * @returns how many files are gone
+   */
+  async removeExpired(createdBefore: number, options: CallOptions): Promise<number> {
+    let removed = 0;
+    const left = [...this.#leftBytes];
+    for (const sha256 of left) await this.#removeBytes(sha256);
+    for (;;) {
+      options.signal.throwIfAborted();
+      const expired = await this.#deps.files.listOlderThan(createdBefore, SWEEP_STEP);
+      for (const record of expired) await this.#remove(record);
+      removed += expired.length;
+      if (expired.length < SWEEP_STEP) return removed;
+    }
+  }
+
+  /** The record goes first: bytes without a record are harmless, a record without bytes is a lost file. */
+  async #remove(record: FileRecord): Promise<void> {
+    await this.#deps.files.remove(record.tenant, record.id);
+    await this.#removeBytes(record.sha256);
+  }
+
+  /** Equal bytes are kept once: fresh ones may be about to get a record of somebody else. */
+  async #removeBytes(sha256: string): Promise<void> {
+    const { files, blobs, clock } = this.#deps;
+    this.#leftBytes.delete(sha256);
+    const settledBefore = clock.now() - REGISTERED_WITHIN_MS;
+    if (await files.isReferenced(sha256)) return;
+    const isRemoved = await blobs.remove(sha256, settledBefore);
+    if (!isRemoved && (await blobs.size(sha256)) !== null) this.#leftBytes.add(sha256);
+  }
+}
+
+function fileNotFound(id: string): ServiceError {
+  return new ServiceError("file.not_found", `There is no file "${id.slice(0, 100)}".`, {
+    hint: "Files are kept for a limited time; list them with GET /v1/files.",
+  });
+}
