@@ -5,6 +5,9 @@ import type { CallOptions } from "./options.js";
 export interface RunEvents {
   /** Says that the run has an event of this number. */
   notify(runId: RunId, sequence: number): void;
-  /** Resolves when the run has an event above `sequence`, or rejects when the signal aborts. Never misses one. */
+  /**
+   * Resolves when the run may have an event above `sequence`, or rejects when the signal aborts. Never misses one that
+   * was notified, before the call or after it; may resolve for nothing, so the caller reads the store in a loop.
+   */
   waitBeyond(runId: RunId, sequence: number, options: CallOptions): Promise<void>;
 }
