@@ -156,11 +156,18 @@ function workspaceMount(volume: string, isReadOnly: boolean): object {
 /** Together they stay below the memory limit: a full one would kill every later command (security §2). */
 function makeTmpfs(settings: BoxSettings): Record<string, string> {
   const tmpMib = Math.min(MAX_TMP_MIB, Math.floor(settings.memoryMb / 4));
-  const options = (sizeMib: number, inodes: number): string =>
-    `rw,nosuid,nodev,exec,size=${sizeMib}m,nr_inodes=${inodes},mode=1777`;
-  const tmp = { "/tmp": options(tmpMib, 16_384) };
+  const tmp = { "/tmp": tmpfsOptions(tmpMib, 16_384) };
   if (settings.readOnlyRootfs) return tmp;
-  return { ...tmp, "/var/tmp": options(Math.floor(tmpMib / 2), 8192), "/run/lock": options(1, 256) };
+  return {
+    ...tmp,
+    "/var/tmp": tmpfsOptions(Math.floor(tmpMib / 2), 8192),
+    "/run/lock": tmpfsOptions(1, 256),
+  };
+}
+
+/** `exec`, because people compile and run in /tmp. */
+function tmpfsOptions(sizeMib: number, inodes: number): string {
+  return `rw,nosuid,nodev,exec,size=${sizeMib}m,nr_inodes=${inodes},mode=1777`;
 }
 
 function commonUlimits(): readonly object[] {

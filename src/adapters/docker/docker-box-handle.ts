@@ -70,30 +70,27 @@ export class DockerBoxHandle implements BoxHandle {
   }
 
   #follow(run: CommandRun): CommandRun {
-    const settled = run.follow().then((isClean) => {
-      this.#runs.delete(run);
-      this.#hasStrays ||= !isClean;
-    });
-    this.#runs.set(run, settled);
+    this.#runs.set(run, this.#settle(run));
     return run;
   }
 
+  async #settle(run: CommandRun): Promise<void> {
+    const isClean = await run.follow();
+    this.#runs.delete(run);
+    this.#hasStrays ||= !isClean;
+  }
+
   async #conclude({ run, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
-    switch (ending.type) {
-      case "exit":
-        return describeExit({
-          exit: ending.exit,
-          countersAtStart: run.countersAtStart,
-          stopReason: run.stopReason,
-          timeoutMs: request.timeoutMs,
-          durationMs,
-          limits: this.#deps.access.limits,
-        });
-      case "fault":
-        throw refusedWorkdir(request.workdir, ending.fault);
-      case "lost":
-        return this.#concludeLost(run, request, durationMs);
-    }
+    if (ending.type === "fault") throw refusedWorkdir(request.workdir, ending.fault);
+    if (ending.type === "lost") return this.#concludeLost(run, request, durationMs);
+    return describeExit({
+      exit: ending.exit,
+      countersAtStart: run.countersAtStart,
+      stopReason: run.stopReason,
+      timeoutMs: request.timeoutMs,
+      durationMs,
+      limits: this.#deps.access.limits,
+    });
   }
 
   async #concludeLost(run: CommandRun, request: ExecRequest, durationMs: number): Promise<ExecExit> {

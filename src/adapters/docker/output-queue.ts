@@ -25,7 +25,7 @@ export class OutputQueue {
     this.#pieces.push(piece);
     this.#heldBytes += piece.bytes.length + PIECE_BYTES;
     this.#wake("reader");
-    while (this.#heldBytes > HIGH_WATER_BYTES && !this.#isReleased && !this.#isClosed)
+    while (this.#mustWait())
       await new Promise<void>((resolve) => {
         this.#wakeWriter = resolve;
       });
@@ -55,6 +55,10 @@ export class OutputQueue {
     this.#heldBytes -= piece.bytes.length + PIECE_BYTES;
     if (this.#heldBytes <= HIGH_WATER_BYTES) this.#wake("writer");
     return piece;
+  }
+
+  #mustWait(): boolean {
+    return this.#heldBytes > HIGH_WATER_BYTES && !this.#isReleased && !this.#isClosed;
   }
 
   #wake(side: "reader" | "writer"): void {

@@ -2,7 +2,7 @@
 import type { FileEntry } from "../../domain/box.js";
 import type { FileFault, FileStreamEvent, ReadRequest } from "../../ports/box-handle.js";
 import { brokenFrame, FROM_WORKER, type WorkerFrame } from "./frame-codec.js";
-import { fileFaultSchema, readEntry, readPayload, targetPath, toTarget } from "./worker-wire.js";
+import { fileFaultSchema, normalPath, readEntry, readPayload } from "./worker-wire.js";
 
 export class ReadProgress {
   readonly #requests: readonly ReadRequest[];
@@ -39,7 +39,7 @@ export class ReadProgress {
 
   #begin(request: ReadRequest, frame: WorkerFrame): FileStreamEvent {
     if (this.#entry !== null) throw brokenFrame("The box described a file twice.");
-    this.#entry = readEntry(targetPath(toTarget(request.path), request.path), frame);
+    this.#entry = readEntry(normalPath(request.path), frame);
     this.#leftBytes = Math.min(request.length, Math.max(0, this.#entry.sizeBytes - request.offset));
     return { type: "entry", index: this.#index, entry: this.#entry };
   }

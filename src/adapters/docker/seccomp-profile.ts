@@ -63,12 +63,6 @@ const ENOSYS = 38;
 
 /** The profile in the engine's format; passed as JSON text. */
 export function makeSeccompProfile(): object {
-  const equal = (index: number, value: number): ArgumentRule => ({ index, value, op: "SCMP_CMP_EQ" });
-  const allow = (names: readonly string[], ...args: readonly ArgumentRule[]): CallRule => ({
-    names,
-    action: "SCMP_ACT_ALLOW",
-    ...(args.length > 0 ? { args } : {}),
-  });
   const syscalls: CallRule[] = [
     allow(Object.values(ALLOWED).flatMap((names) => names.split(/\s+/u))),
     allow(["clone"], { index: 0, value: NEW_NAMESPACES, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }),
@@ -88,4 +82,12 @@ export function makeSeccompProfile(): object {
     architectures: ["SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64"],
     syscalls,
   };
+}
+
+function equal(index: number, value: number): ArgumentRule {
+  return { index, value, op: "SCMP_CMP_EQ" };
+}
+
+function allow(names: readonly string[], ...args: readonly ArgumentRule[]): CallRule {
+  return { names, action: "SCMP_ACT_ALLOW", ...(args.length > 0 ? { args } : {}) };
 }

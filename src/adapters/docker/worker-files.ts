@@ -21,10 +21,10 @@ import {
   fileFaultSchema,
   listEndSchema,
   listedSchema,
+  normalPath,
   pathFaultSchema,
   readEntry,
   readPayload,
-  targetPath,
   toFileEntry,
   toTarget,
 } from "./worker-wire.js";
@@ -41,13 +41,13 @@ export class WorkerFiles implements BoxFiles {
   }
 
   async stat(paths: readonly string[], options: CallOptions): Promise<readonly StatAnswer[]> {
-    const targets = paths.map(toTarget);
-    return this.#collect<StatAnswer>({ op: "stat", items: targets }, paths.length, options, (frame) => {
+    const read = (frame: WorkerFrame): StatAnswer => {
       const path = pathAt(paths, frame.index);
       return frame.type === FROM_WORKER.entry
-        ? { path, entry: readEntry(path, frame) }
+        ? { path, entry: readEntry(normalPath(path), frame) }
         : { path, fault: readPayload(pathFaultSchema, frame) };
-    });
+    };
+    return this.#collect({ op: "stat", items: paths.map(toTarget) }, read, options);
   }
 
   async *read(requests: readonly ReadRequest[], options: CallOptions): AsyncIterable<FileStreamEvent> {
@@ -74,15 +74,14 @@ export class WorkerFiles implements BoxFiles {
       file_mode: (fileMode ?? DEFAULT_FILE_MODE) & 0o777,
       ...(version === undefined || mode !== "overwrite" ? {} : { version }),
     }));
+    const readWritten = (frame: WorkerFrame): WriteAnswer =>
+      frame.type === FROM_WORKER.entry
+        ? { ok: true, entry: readEntry(normalPath(requests[frame.index]?.path ?? ""), frame) }
+        : { ok: false, fault: readPayload(fileFaultSchema, frame) };
     using request = await WorkerRequest.open(this.#open, { op: "write", items }, options);
     const [sent, answered] = await Promise.allSettled([
       sendContents(request, requests),
-      this.#answers<WriteAnswer>(request, requests.length, (frame) => {
-        const { path } = requests[frame.index] ?? { path: "" };
-        return frame.type === FROM_WORKER.entry
-          ? { ok: true, entry: readEntry(targetPath(toTarget(path), path), frame) }
-          : { ok: false, fault: readPayload(fileFaultSchema, frame) };
-      }),
+      readAnswers(request, requests.length, readWritten),
     ]);
     options.signal.throwIfAborted();
     // What broke the content also ends the answers, so it is told first.
@@ -92,11 +91,10 @@ export class WorkerFiles implements BoxFiles {
   }
 
   async list(list: ListRequest, options: CallOptions): Promise<ListAnswer> {
-    const target = toTarget(list.path);
-    const base = targetPath(target, list.path);
+    const base = normalPath(list.path);
     const body = {
       op: "list",
-      ...target,
+      ...toTarget(list.path),
       depth: list.depth,
       max_entries: list.maxEntries,
       skip: list.skip,
@@ -132,22 +130,17 @@ export class WorkerFiles implements BoxFiles {
       ...(version === undefined ? {} : { version }),
     }));
     const paths = targets.map(({ path }) => path);
-    return this.#collect<RemoveAnswer>({ op: "remove", items }, items.length, options, (frame) => {
+    const read = (frame: WorkerFrame): RemoveAnswer => {
       const path = pathAt(paths, frame.index);
       return frame.type === FROM_WORKER.finished
         ? { path, ok: true }
         : { path, ok: false, fault: readPayload(fileFaultSchema, frame) };
-    });
+    };
+    return this.#collect({ op: "remove", items }, read, options);
   }
 
   async resetDirectories(paths: readonly string[], options: CallOptions): Promise<void> {
-    const items = paths.map(toTarget);
-    const faults = await this.#collect<FileFault | null>(
-      { op: "reset", items },
-      paths.length,
-      options,
-      (frame) => (frame.type === FROM_WORKER.finished ? null : readPayload(fileFaultSchema, frame)),
-    );
+    const faults = await this.#collect({ op: "reset", items: paths.map(toTarget) }, readFault, options);
     const index = faults.findIndex((fault) => fault !== null);
     const fault = faults[index];
     if (fault === undefined || fault === null) return;
@@ -156,30 +149,33 @@ export class WorkerFiles implements BoxFiles {
 
   async #collect<Answer>(
     body: { readonly op: string; readonly items: readonly object[] },
-    count: number,
+    read: (frame: WorkerFrame) => Answer,
     options: CallOptions,
-    read: (frame: WorkerFrame) => Answer,
   ): Promise<readonly Answer[]> {
-    if (count === 0) return [];
+    if (body.items.length === 0) return [];
     using request = await WorkerRequest.open(this.#open, body, options);
-    return await this.#answers(request, count, read);
+    return await readAnswers(request, body.items.length, read);
   }
+}
 
-  /** Exactly one answer per item, in order. */
-  async #answers<Answer>(
-    request: WorkerRequest,
-    count: number,
-    read: (frame: WorkerFrame) => Answer,
-  ): Promise<readonly Answer[]> {
-    const answers: Answer[] = [];
-    for (let frame = await request.next(); frame !== null; frame = await request.next()) {
-      if (frame.index !== answers.length || answers.length === count)
-        throw brokenFrame(`The box answered item ${frame.index} of ${count} out of turn.`);
-      answers.push(read(frame));
-    }
-    if (answers.length < count) throw request.lost(null);
-    return answers;
+/** Exactly one answer per item, in order. */
+async function readAnswers<Answer>(
+  request: WorkerRequest,
+  count: number,
+  read: (frame: WorkerFrame) => Answer,
+): Promise<readonly Answer[]> {
+  const answers: Answer[] = [];
+  for (let frame = await request.next(); frame !== null; frame = await request.next()) {
+    if (frame.index !== answers.length || answers.length === count)
+      throw brokenFrame(`The box answered item ${frame.index} of ${count} out of turn.`);
+    answers.push(read(frame));
   }
+  if (answers.length < count) throw request.lost(null);
+  return answers;
+}
+
+function readFault(frame: WorkerFrame): FileFault | null {
+  return frame.type === FROM_WORKER.finished ? null : readPayload(fileFaultSchema, frame);
 }
 
 function pathAt(paths: readonly string[], index: number): string {

@@ -1,7 +1,6 @@
 /** What the worker is asked and what it answers, as JSON inside frames. Answers are untrusted: bounded and parsed here. */
 import { z } from "zod";
 import type { FileEntry, PathFault } from "../../domain/box.js";
-import { WORKSPACE_ROOT } from "../../domain/box.js";
 import { normaliseWorkspacePath } from "../../domain/workspace-path.js";
 import type { FileFault } from "../../ports/box-handle.js";
 import { brokenFrame, type WorkerFrame } from "./frame-codec.js";
@@ -112,7 +111,8 @@ export function readEntry(path: string, frame: WorkerFrame): FileEntry {
   return toFileEntry(path, readPayload(entrySchema, frame));
 }
 
-/** The path that a target names, in its normal form. */
-export function targetPath(target: WireTarget, asked: string): string {
-  return "parts" in target ? [WORKSPACE_ROOT, ...target.parts].join("/") : asked;
+/** The path in its normal form; one that has none stays as it is. */
+export function normalPath(path: string): string {
+  const normalised = normaliseWorkspacePath(path);
+  return normalised.ok ? normalised.path : path;
 }
