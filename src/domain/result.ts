@@ -25,6 +25,8 @@ export const RESULT_DATA = {
   "message.delta": z.strictObject({ chunk: chunkSchema }),
   "message.completed": z.strictObject({
     message: messageSchema,
+    /** What the history keeps instead: the raw reply and fields that are never shown (local-agent §11.8, §12.18). */
+    history_message: messageSchema.optional(),
     file_ids: z.array(fileIdSchema).optional(),
   }),
   "tool.call.started": z.strictObject({
@@ -55,6 +57,8 @@ export const RESULT_DATA = {
     error: z.string(),
     code: z.string(),
     retryable: z.boolean(),
+    /** The next sensible step for whoever reads the failure. */
+    hint: z.string().optional(),
     model: z.string().optional(),
     tool_rounds: z.number().int().nonnegative().optional(),
   }),

@@ -35,6 +35,8 @@ export interface ChatChunk {
   readonly text?: string | undefined;
   readonly reasoning?: string | undefined;
   readonly calls?: readonly CallPiece[] | undefined;
+  /** Unknown fields of the message piece, reasoning fields included: they go back on it (local-agent §12.18). */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
   readonly finishReason?: string | undefined;
   readonly usage?: TurnUsage | undefined;
 }
@@ -42,7 +44,10 @@ export interface ChatChunk {
 export interface ChatReply {
   readonly text: string | null;
   readonly reasoning: string | null;
+  /** Whole calls, one each, in order. */
   readonly calls: readonly CallPiece[];
+  /** Unknown fields of the message, reasoning fields included: they go back on it (local-agent §12.18). */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
   readonly finishReason: string | null;
   readonly usage: TurnUsage | null;
 }

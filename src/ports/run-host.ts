@@ -49,7 +49,11 @@ export interface RunHost {
   invokeModel(call: ModelCall, options: CallOptions): Promise<ChatReply>;
   /** `invoke_llm_stream`: needs the operation `stream` on that model. */
   streamModel(call: ModelCall, options: CallOptions): AsyncIterable<ChatChunk>;
-  /** `get_tool_detail`. */
+  /**
+   * `get_tool_detail`.
+   * @throws ServiceError `host.not_found` for a name that no tool of the service has, `host.unauthorized` for a tool
+   * outside the run's resources (local-agent §7.1 tells the model which of the two it is)
+   */
   getToolDetail(name: string, options: CallOptions): Promise<{ description: string; parameters: JsonSchema }>;
   /**
    * `call_tool`. A failure of the tool is data. Throws only for refusals and for `host.deadline_exceeded`.

@@ -1,0 +1,172 @@
+/** A host for runner tests: scripted models, a table of tools, a list of history. It refuses what the real one refuses. */
+import { ServiceError } from "../../src/domain/errors.js";
+import type { HistoryPage, TranscriptItem } from "../../src/domain/history.js";
+import type { Message } from "../../src/domain/message.js";
+import type { JsonSchema, ToolEffect, ToolOutcome, ToolResource } from "../../src/domain/tool.js";
+import type { ChatChunk, ChatModel, ChatReply } from "../../src/ports/chat-model.js";
+import type { CallOptions } from "../../src/ports/options.js";
+import type {
+  BoundBox,
+  HistoryRequest,
+  ImageBytes,
+  ImportedAttachment,
+  ModelCall,
+  RunHost,
+} from "../../src/ports/run-host.js";
+
+export interface FakeTool {
+  readonly effect?: ToolEffect;
+  /** Null: the runner must ask for the detail. */
+  readonly parameters?: JsonSchema | null;
+  readonly run?: (
+    parameters: Readonly<Record<string, unknown>>,
+    options: CallOptions & { readonly callId: string },
+  ) => unknown;
+}
+
+export interface FakeHostParts {
+  readonly models?: Readonly<Record<string, ChatModel>>;
+  readonly tools?: Readonly<Record<string, FakeTool>>;
+  /** Tools that exist and are not granted. */
+  readonly ungranted?: readonly string[];
+  /** Oldest first. */
+  readonly history?: readonly TranscriptItem[];
+  readonly historyPageSize?: number;
+  readonly prompt?: readonly Message[];
+  readonly box?: Partial<BoundBox> | ServiceError;
+  readonly imported?: readonly ImportedAttachment[];
+  readonly images?: Readonly<Record<string, ImageBytes>>;
+}
+
+export class FakeRunHost implements RunHost {
+  /** Names of the actions, in order, with what they were about. */
+  readonly actions: string[] = [];
+  readonly modelCalls: ModelCall[] = [];
+  readonly toolCalls: { id: string; name: string; parameters: Readonly<Record<string, unknown>> }[] = [];
+  readonly saved = new Map<string, string>();
+  readonly #parts: FakeHostParts;
+  #hasBox = false;
+
+  constructor(parts: FakeHostParts = {}) {
+    this.#parts = parts;
+  }
+
+  /** The tools as they stand in the run's resources. */
+  get toolResources(): readonly ToolResource[] {
+    return Object.entries(this.#parts.tools ?? {}).map(([name, tool]) => ({
+      source: "native",
+      source_id: "native",
+      tool_name: name,
+      description: `Does ${name}.`,
+      parameters: tool.parameters === undefined ? ANY_INPUT : tool.parameters,
+      effect: tool.effect ?? { kind: "none" },
+    }));
+  }
+
+  async invokeModel(call: ModelCall, options: CallOptions): Promise<ChatReply> {
+    return this.#model(call).complete(call, options);
+  }
+
+  async *streamModel(call: ModelCall, options: CallOptions): AsyncGenerator<ChatChunk, void> {
+    yield* this.#model(call).stream(call, options);
+  }
+
+  async getToolDetail(
+    name: string,
+    { signal }: CallOptions,
+  ): Promise<{ description: string; parameters: JsonSchema }> {
+    signal.throwIfAborted();
+    this.actions.push(`detail ${name}`);
+    const tool = this.#parts.tools?.[name];
+    if (this.#parts.ungranted?.includes(name) === true) throw refusal(name);
+    if (tool === undefined) throw new ServiceError("host.not_found", `There is no tool "${name}".`);
+    if (tool.parameters === null)
+      throw new ServiceError("host.not_found", `The tool "${name}" has no detail.`);
+    return { description: `Does ${name}.`, parameters: tool.parameters ?? ANY_INPUT };
+  }
+
+  async callTool(
+    call: { id: string; name: string; parameters: Readonly<Record<string, unknown>> },
+    options: CallOptions,
+  ): Promise<ToolOutcome> {
+    options.signal.throwIfAborted();
+    this.toolCalls.push(call);
+    const tool = this.#parts.tools?.[call.name];
+    if (tool === undefined) throw refusal(call.name);
+    const result = await tool.run?.(call.parameters, { ...options, callId: call.id });
+    return isOutcome(result) ? result : { ok: true, result: result ?? "done" };
+  }
+
+  async getPrompt(): Promise<readonly Message[]> {
+    this.actions.push("prompt");
+    return this.#parts.prompt ?? [];
+  }
+
+  /** Cursors are positions in the list. */
+  async historyPage(request: HistoryRequest, { signal }: CallOptions): Promise<HistoryPage> {
+    signal.throwIfAborted();
+    this.actions.push(`history ${request.cursor ?? "newest"}`);
+    const history = this.#parts.history ?? [];
+    const size = Math.min(request.limit ?? 50, this.#parts.historyPageSize ?? 100);
+    const end = request.cursor === undefined ? history.length : Number(request.cursor);
+    const start = Math.max(0, end - size);
+    return {
+      items: history.slice(start, end).toReversed(),
+      next_cursor: String(start),
+      prev_cursor: String(end),
+      has_more: start > 0,
+    };
+  }
+
+  async readImage(reference: string, maxBytes: number): Promise<ImageBytes | null> {
+    this.actions.push(`image ${reference}`);
+    const image = this.#parts.images?.[reference];
+    return image === undefined || image.sizeBytes > maxBytes ? null : image;
+  }
+
+  async boxStatus(): Promise<never> {
+    throw new ServiceError("box.disabled", "This host has no boxes to speak of.");
+  }
+
+  async bindBox({ signal }: CallOptions): Promise<BoundBox> {
+    signal.throwIfAborted();
+    this.actions.push("bind");
+    const { box } = this.#parts;
+    if (box instanceof ServiceError) throw box;
+    this.#hasBox = true;
+    return {
+      sessionId: "ses_1",
+      inbox: "/workspace/inbox/run_1",
+      outbox: "/workspace/outbox/run_1",
+      notes: [],
+      ...box,
+    };
+  }
+
+  async importAttachments(): Promise<readonly ImportedAttachment[]> {
+    this.actions.push("import");
+    return this.#parts.imported ?? [];
+  }
+
+  async saveToolResult(callId: string, text: string): Promise<string | null> {
+    this.saved.set(callId, text);
+    return this.#hasBox ? `/workspace/.tool-results/${callId}` : null;
+  }
+
+  #model(call: ModelCall): ChatModel {
+    this.modelCalls.push(call);
+    const model = this.#parts.models?.[call.modelId];
+    if (model === undefined) throw refusal(call.modelId);
+    return model;
+  }
+}
+
+const ANY_INPUT: JsonSchema = { type: "object", properties: {} };
+
+function refusal(what: string): ServiceError {
+  return new ServiceError("host.unauthorized", `This run is not authorized for "${what}".`);
+}
+
+function isOutcome(value: unknown): value is ToolOutcome {
+  return typeof value === "object" && value !== null && "ok" in value;
+}
