@@ -23,6 +23,11 @@ export class ConversationQueue {
     return this.#lines.has(conversation);
   }
 
+  /** @returns whether the run stands behind another one */
+  isWaiting(conversation: string, runId: RunId): boolean {
+    return this.#lines.get(conversation)?.waiting.includes(runId) ?? false;
+  }
+
   /** @throws ServiceError `run.queue_full` when 100 messages wait already */
   checkRoom(conversation: string): void {
     const waiting = this.#lines.get(conversation)?.waiting.length ?? 0;
