@@ -2,7 +2,7 @@
 import { ServiceError } from "../domain/errors.js";
 import type { RunId } from "../domain/ids.js";
 
-/** Registration of one run; disposing it unregisters the run and stops its clock. */
+/** Registration of one run; disposing it unregisters the run, stops its clock and whatever still works for it. */
 export interface ActiveRun extends Disposable {
   readonly signal: AbortSignal;
 }
@@ -21,6 +21,7 @@ export class ActiveRuns {
       [Symbol.dispose]: () => {
         clearTimeout(timer);
         this.#controllers.delete(runId);
+        controller.abort(new ServiceError("host.not_found", "Run session not found: the run has ended."));
       },
     };
   }
