@@ -1,0 +1,41 @@
+/** The bound box of one run, until it is disposed of (box §4.3, §4.9). */
+import type { BoxSettings } from "../domain/box.js";
+import type { SessionRecord } from "../domain/session.js";
+import type { CleanupStack } from "../lib/cleanup-stack.js";
+import type { BoxHandle } from "../ports/box-handle.js";
+import type { Logger } from "../ports/logger.js";
+
+export interface BoxLease extends AsyncDisposable {
+  readonly session: SessionRecord;
+  readonly handle: BoxHandle;
+  /** Directories of this run, empty at the beginning. */
+  readonly inbox: string;
+  readonly outbox: string;
+  /** What was lost since the session's last run, one sentence each; empty = nothing. */
+  readonly notes: readonly string[];
+  readonly settings: BoxSettings;
+}
+
+export interface LeaseDeps {
+  /** How each lease that is there at this moment is ended. */
+  readonly leases: Set<() => Promise<void>>;
+  readonly logger: Logger;
+}
+
+/** Gives `facts` the life of what was taken for them; what fails on release is logged, for nobody could mend it. */
+export function makeLease(
+  deps: LeaseDeps,
+  facts: Omit<BoxLease, typeof Symbol.asyncDispose>,
+  taken: CleanupStack,
+): BoxLease {
+  const release = async (): Promise<void> => {
+    deps.leases.delete(release);
+    try {
+      await taken[Symbol.asyncDispose]();
+    } catch (error) {
+      deps.logger.warn({ sessionId: facts.session.id }, "box was not released cleanly", error);
+    }
+  };
+  deps.leases.add(release);
+  return { ...facts, [Symbol.asyncDispose]: release };
+}

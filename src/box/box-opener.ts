@@ -1,0 +1,191 @@
+/** Makes the container of a session exist and run: looks at its real state first, and loses as little as possible (box §11.4). */
+import type { BoxSettings } from "../domain/box.js";
+import { ServiceError } from "../domain/errors.js";
+import type { SessionRecord } from "../domain/session.js";
+import type { BoxBackend, BoxPlace } from "../ports/box-backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { IdSource } from "../ports/id-source.js";
+import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
+import type { SessionStore } from "../ports/session-store.js";
+import { containerName } from "./box-names.js";
+import { BOX_NOTES } from "./box-notes.js";
+import { findSettingsChanges, settingsFingerprint } from "./box-policy.js";
+import { claimUid } from "./claim-uid.js";
+import type { OpenBoxes, Rest } from "./open-boxes.js";
+
+export interface OpenerDeps {
+  readonly backend: BoxBackend;
+  readonly sessions: SessionStore;
+  readonly boxes: OpenBoxes;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly logger: Logger;
+  /** Rests another session's box to make room. */
+  readonly rest: Rest;
+}
+
+export interface OpenedBox {
+  readonly session: SessionRecord;
+  readonly place: BoxPlace;
+  /** What was lost since the session's last run, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Time for clearing away what a failed start left. */
+const CLEAN_UP_MS = 20_000;
+
+/** All of it runs under the session's lock and while the caller holds the box. */
+export class BoxOpener {
+  readonly #deps: OpenerDeps;
+
+  constructor(deps: OpenerDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws ServiceError `box.conflict`, `box.capacity`, and what the engine fails with */
+  async open(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<OpenedBox> {
+    const { container } = session;
+    if (container === null) return this.#create(session, { settings, notes: restedNotes(session) }, options);
+    if (session.settings !== settingsFingerprint(settings)) {
+      this.#checkConflict(session, settings);
+      return this.replace(session, { settings, notes: [BOX_NOTES.changed] }, options);
+    }
+    const found = await this.#deps.backend.inspect(container, options);
+    if (found === null) return this.#create(session, { settings, notes: [BOX_NOTES.vanished] }, options);
+    if (found.state === "running") return this.#adopt(session, { settings, startedAt: found.startedAt });
+    return this.#wake(session, { settings, wasPaused: found.state === "paused" }, options);
+  }
+
+  /** A new container on the same workspace, under a new name; the old one is removed first (security §8). */
+  async replace(
+    session: SessionRecord,
+    of: { readonly settings: BoxSettings; readonly notes: readonly string[] },
+    options: CallOptions,
+  ): Promise<OpenedBox> {
+    if (session.container !== null) await this.#deps.backend.removeContainer(session.container, options);
+    return this.#create(session, of, options);
+  }
+
+  #checkConflict(session: SessionRecord, settings: BoxSettings): void {
+    if (this.#deps.boxes.holds(session.id) < 2) return;
+    const known = this.#deps.boxes.get(session.id)?.settings ?? null;
+    const fields = known === null ? ["settings"] : findSettingsChanges(known, settings);
+    throw new ServiceError("box.conflict", `The box is in use with other settings: ${fields.join(", ")}.`, {
+      hint: "Wait until the runs that use it have ended.",
+      details: { fields },
+    });
+  }
+
+  #adopt(
+    session: SessionRecord,
+    of: { readonly settings: BoxSettings; readonly startedAt: string },
+  ): OpenedBox {
+    const before = this.#deps.boxes.get(session.id)?.startedAt ?? null;
+    const notes = before === null || before === of.startedAt ? [] : [BOX_NOTES.restarted];
+    const { tenant, container, uid } = session;
+    this.#deps.boxes.set(session.id, {
+      tenant,
+      container,
+      uid,
+      settings: of.settings,
+      startedAt: of.startedAt,
+    });
+    return { session, place: placeOf(session), notes };
+  }
+
+  async #wake(
+    session: SessionRecord,
+    of: { readonly settings: BoxSettings; readonly wasPaused: boolean },
+    options: CallOptions,
+  ): Promise<OpenedBox> {
+    const { backend, logger } = this.#deps;
+    try {
+      await backend.start(placeOf(session), of.settings, options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      logger.warn({ sessionId: session.id }, "box could not be woken and is replaced", error);
+      return this.replace(session, { settings: of.settings, notes: [BOX_NOTES.replaced] }, options);
+    }
+    const { startedAt } = await this.#inspectStarted(placeOf(session).container, options);
+    const opened = this.#adopt(session, { settings: of.settings, startedAt });
+    return of.wasPaused ? opened : { ...opened, notes: [BOX_NOTES.restarted] };
+  }
+
+  /** The record names the container before the engine hears of it, so that nothing is left unowned (box §18.5). */
+  async #create(
+    session: SessionRecord,
+    of: { readonly settings: BoxSettings; readonly notes: readonly string[] },
+    options: CallOptions,
+  ): Promise<OpenedBox> {
+    const { sessions, boxes, ids, clock, logger, rest } = this.#deps;
+    const startedMs = clock.elapsed();
+    await boxes.reserve(session.id, { tenant: session.tenant, uid: session.uid, rest }, options);
+    const container = containerName(session.identity, ids);
+    try {
+      const uid = await claimUid(this.#deps, session, options);
+      const settings = settingsFingerprint(of.settings);
+      await sessions.update(session.id, { container, settings });
+      const opened = { ...session, uid, container, settings, prepared: true };
+      if (!session.prepared || uid !== session.uid) await this.#prepare(opened, of.settings, options);
+      const isKept = await this.#start(opened, of.settings, options);
+      const { startedAt } = await this.#inspectStarted(container, options);
+      boxes.set(session.id, { tenant: session.tenant, container, uid, settings: of.settings, startedAt });
+      logger.info({ sessionId: session.id, durationMs: clock.elapsed() - startedMs }, "box started");
+      const notes = isKept ? of.notes : [BOX_NOTES.workspace_lost];
+      return { session: opened, place: placeOf(opened), notes };
+    } catch (error) {
+      await this.#clearAway(session, container);
+      throw error;
+    }
+  }
+
+  /** @returns false when the workspace was not there any more, and an empty one was made */
+  async #start(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    const { backend } = this.#deps;
+    try {
+      await backend.start(placeOf(session), settings, options);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "box.not_found") throw error;
+    }
+    await this.#prepare(session, settings, options);
+    await backend.start(placeOf(session), settings, options);
+    return false;
+  }
+
+  async #prepare(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<void> {
+    await this.#deps.backend.prepareWorkspace(placeOf(session), settings, options);
+    await this.#deps.sessions.update(session.id, { uid: session.uid, prepared: true });
+  }
+
+  async #inspectStarted(container: string, options: CallOptions): Promise<{ readonly startedAt: string }> {
+    const found = await this.#deps.backend.inspect(container, options);
+    if (found?.state === "running") return found;
+    throw new ServiceError("box.readiness", "The box ended right after its start.", {
+      hint: "Check that the image runs on this engine.",
+    });
+  }
+
+  /** What cannot be cleared away stays in the record, and is looked at again by the next use and by reconciliation. */
+  async #clearAway(session: SessionRecord, container: string): Promise<void> {
+    const { backend, sessions, boxes, logger } = this.#deps;
+    try {
+      await backend.removeContainer(container, { signal: AbortSignal.timeout(CLEAN_UP_MS) });
+      await sessions.update(session.id, { container: null, settings: session.settings });
+      boxes.forget(session.id);
+    } catch (error) {
+      logger.warn({ sessionId: session.id }, "a box that did not start could not be removed", error);
+    }
+  }
+}
+
+function restedNotes(session: SessionRecord): readonly string[] {
+  if (session.settings === null) return [];
+  return [session.prepared ? BOX_NOTES.rested : BOX_NOTES.expired];
+}
+
+function placeOf(session: SessionRecord): BoxPlace & { readonly container: string } {
+  const { id, tenant, uid, volume, container } = session;
+  return { sessionId: id, tenant, uid, volume, container: container ?? "" };
+}

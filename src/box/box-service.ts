@@ -1,0 +1,200 @@
+/** What a box means to the service: sessions found by their key, boxes bound by runs, rested when idle (box §2–§4, §11). */
+import type { BoxSettings, BoxStatus } from "../domain/box.js";
+import { ServiceError } from "../domain/errors.js";
+import type { RunId, SessionId } from "../domain/ids.js";
+import type { SessionRecord } from "../domain/session.js";
+import { CleanupStack } from "../lib/cleanup-stack.js";
+import { KeyedLock } from "../lib/keyed-lock.js";
+import { linkSignals } from "../lib/link-signals.js";
+import { PeriodicTask } from "../lib/periodic-task.js";
+import type { BoxBackend } from "../ports/box-backend.js";
+import type { Clock } from "../ports/clock.js";
+import type { IdSource } from "../ports/id-source.js";
+import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
+import type { SessionStore } from "../ports/session-store.js";
+import { type BindDeps, bindBox } from "./bind-box.js";
+import type { BoxLease } from "./box-lease.js";
+import { BoxOpener } from "./box-opener.js";
+import { describeStatus } from "./box-status.js";
+import { EngineWatch } from "./engine-watch.js";
+import { findOrCreateSession, type SessionKey } from "./find-session.js";
+import { OpenBoxes } from "./open-boxes.js";
+import { reconcileBoxes } from "./reconcile-boxes.js";
+import { removeSession, restBox, restIdleBoxes, sessionNotFound } from "./rest-box.js";
+
+export type { BoxLease } from "./box-lease.js";
+
+export interface BoxServiceDeps {
+  readonly backend: BoxBackend;
+  readonly sessions: SessionStore;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly logger: Logger;
+}
+
+export interface BoxServiceSettings {
+  readonly enabled: boolean;
+  /** Of every box, unless a bind says otherwise. */
+  readonly settings: BoxSettings;
+  readonly maxBoxes: number;
+  /** ≤ 0 = boxes are never rested for being idle. */
+  readonly idleTtlSec: number;
+  /** 0 = workspaces are kept for ever. */
+  readonly workspaceTtlDays: number;
+}
+
+export interface BindOptions extends CallOptions {
+  readonly settings?: BoxSettings | undefined;
+}
+
+const PROBE_EVERY_MS = 30_000;
+const REAP_EVERY_MS = 30_000;
+const RECONCILE_EVERY_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export class BoxService implements AsyncDisposable {
+  readonly #deps: BindDeps;
+  readonly #settings: BoxServiceSettings;
+  readonly #engine: EngineWatch;
+  readonly #tasks: readonly PeriodicTask[];
+  readonly #life = new AbortController();
+
+  constructor(deps: BoxServiceDeps, settings: BoxServiceSettings) {
+    const boxes = new OpenBoxes({ clock: deps.clock, maxBoxes: settings.maxBoxes });
+    const shared = {
+      ...deps,
+      boxes,
+      locks: new KeyedLock<SessionId>(),
+      creations: new KeyedLock<"session">(),
+      leases: new Set<() => Promise<void>>(),
+    };
+    const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
+    this.#deps = { ...shared, rest, opener: new BoxOpener({ ...shared, rest }) };
+    this.#settings = settings;
+    this.#engine = new EngineWatch({ ...deps, image: settings.settings.image });
+    this.#tasks = this.#makeTasks();
+  }
+
+  /**
+   * Takes over the boxes of the process before, waits at most 5 s for the first probe, and starts the loops. An engine
+   * that does not answer is no failure: it is probed again on use and every 30 s.
+   */
+  async start(options: CallOptions): Promise<void> {
+    if (!this.#settings.enabled) return;
+    await this.#takeOver();
+    const engine = await this.#engine.check(options);
+    if (engine.state === "available") await this.#reconcileAtStart(options);
+    for (const task of this.#tasks) task.start();
+  }
+
+  async status(options: CallOptions): Promise<BoxStatus> {
+    const engine = this.#settings.enabled ? await this.#engine.current(options) : "disabled";
+    return describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.#deps.boxes.count });
+  }
+
+  /** The session of a key; its record is made if there is none, and nothing on the engine. */
+  async findOrCreateSession(tenant: string, key: SessionKey, options: CallOptions): Promise<SessionRecord> {
+    return findOrCreateSession(this.#deps, { tenant, key }, options);
+  }
+
+  /** @throws ServiceError `session.not_found`, for one of another tenant too */
+  async getSession(tenant: string, id: SessionId): Promise<SessionRecord> {
+    const session = await this.#deps.sessions.get(tenant, id);
+    if (session === null) throw sessionNotFound(id);
+    return session;
+  }
+
+  /**
+   * Makes the session's box run and gives the run a lease on it; while a lease is there the box is not rested.
+   * @throws ServiceError `box.disabled`, `box.engine_unavailable`, `box.readiness`, `box.capacity`, `box.conflict`
+   */
+  async bind(session: SessionRecord, runId: RunId, options: BindOptions): Promise<BoxLease> {
+    if (!this.#settings.enabled)
+      throw new ServiceError("box.disabled", "Boxes are switched off.", {
+        hint: "Set boxes.enabled to true.",
+      });
+    if (this.#life.signal.aborted) throw new ServiceError("service.stopping", "The service is stopping.");
+    using linked = linkSignals(options.signal, this.#life.signal);
+    await this.#engine.ready(linked);
+    const settings = options.settings ?? this.#settings.settings;
+    try {
+      return await bindBox(this.#deps, { session, runId, settings }, linked);
+    } catch (error) {
+      this.#engine.report(error);
+      throw error;
+    }
+  }
+
+  /**
+   * Removes a session with its box and its workspace; waits for a creation in flight.
+   * @throws ServiceError `session.not_found`; `box.conflict` while a run holds it, unless forced
+   */
+  async removeSession(
+    tenant: string,
+    id: SessionId,
+    options: CallOptions & { readonly force?: boolean | undefined },
+  ): Promise<void> {
+    await removeSession(this.#deps, { tenant, id, force: options.force ?? false }, options);
+  }
+
+  /** Stops the loops and ends the leases; boxes and workspaces stay and are found again (box §11.10). */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#life.abort(new ServiceError("service.stopping", "The service is stopping."));
+    await using _ending = new CleanupStack([
+      ...this.#tasks.map((task) => () => task[Symbol.asyncDispose]()),
+      ...this.#deps.leases,
+    ]);
+  }
+
+  /** Containers that the records name count from the start, idle since their last use. */
+  async #takeOver(): Promise<void> {
+    const { sessions, boxes, clock } = this.#deps;
+    for (const { id, tenant, container, uid, lastUsedAt } of await sessions.listAll())
+      if (container !== null)
+        boxes.set(
+          id,
+          { tenant, container, uid, settings: null, startedAt: null },
+          Math.max(0, clock.now() - lastUsedAt),
+        );
+  }
+
+  async #reconcileAtStart(options: CallOptions): Promise<void> {
+    try {
+      await this.#reconcile(options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.#deps.logger.warn(
+        { engine: this.#deps.backend.engine },
+        "boxes could not be compared with the records",
+        error,
+      );
+    }
+  }
+
+  async #reconcile(options: CallOptions): Promise<void> {
+    const { workspaceTtlDays } = this.#settings;
+    const workspaceTtlMs = workspaceTtlDays > 0 ? workspaceTtlDays * DAY_MS : Infinity;
+    await reconcileBoxes({ ...this.#deps, workspaceTtlMs }, options);
+  }
+
+  #makeTasks(): readonly PeriodicTask[] {
+    const onError = (error: unknown): void =>
+      this.#deps.logger.warn(
+        { engine: this.#deps.backend.engine },
+        "a round of looking after boxes failed",
+        error,
+      );
+    const idleMs = this.#settings.idleTtlSec * 1000;
+    const rounds: { readonly everyMs: number; readonly work: (signal: AbortSignal) => Promise<void> }[] = [
+      { everyMs: PROBE_EVERY_MS, work: async (signal) => void (await this.#engine.check({ signal })) },
+      { everyMs: RECONCILE_EVERY_MS, work: (signal) => this.#reconcile({ signal }) },
+    ];
+    if (idleMs > 0)
+      rounds.push({
+        everyMs: Math.min(REAP_EVERY_MS, Math.max(idleMs, 1000)),
+        work: (signal) => restIdleBoxes(this.#deps, idleMs, { signal }),
+      });
+    return rounds.map((round) => new PeriodicTask({ ...round, onError }));
+  }
+}

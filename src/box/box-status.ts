@@ -1,0 +1,31 @@
+/** What callers are told of boxes (box §3.1). */
+import type { BoxStatus } from "../domain/box.js";
+import type { EngineState } from "./engine-watch.js";
+
+/** Unknown capacity is null, never 0; "switched off" and "not reachable" are told apart. */
+export function describeStatus(
+  engine: EngineState | "disabled",
+  capacity: { readonly limit: number; readonly used: number },
+): BoxStatus {
+  const none = { limit: null, used: null, remaining: null, required_reuse_key: null };
+  const nothing = { isolation: [], quota: "unknown", export_paths: false };
+  if (engine === "disabled")
+    return { enabled: false, available: false, ...none, reason: "Boxes are switched off.", ...nothing };
+  if (engine.state !== "available") {
+    const reason = engine.state === "unavailable" ? engine.reason : "The engine was not probed yet.";
+    return { enabled: true, available: false, ...none, reason, ...nothing };
+  }
+  const { limit, used } = capacity;
+  return {
+    enabled: true,
+    available: true,
+    limit,
+    used,
+    remaining: Math.max(0, limit - used),
+    required_reuse_key: null,
+    reason: null,
+    isolation: engine.facts.isolation,
+    quota: engine.facts.quota,
+    export_paths: true,
+  };
+}

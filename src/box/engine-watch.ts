@@ -1,0 +1,105 @@
+/** Whether the engine can carry boxes: probed at start, on use and at intervals (box §3.2, §18.1). */
+import { type ErrorCode, ServiceError, toServiceError } from "../domain/errors.js";
+import { linkSignals } from "../lib/link-signals.js";
+import { SingleFlight } from "../lib/single-flight.js";
+import type { BoxBackend, EngineFacts } from "../ports/box-backend.js";
+import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
+
+export type EngineState =
+  | { readonly state: "unknown" }
+  | { readonly state: "available"; readonly facts: EngineFacts }
+  | {
+      readonly state: "unavailable";
+      readonly code: ErrorCode;
+      readonly reason: string;
+      readonly hint: string;
+    };
+
+const PROBE_MS = 5000;
+
+export class EngineWatch {
+  readonly #deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string };
+  readonly #probes = new SingleFlight<"probe", EngineState>();
+  #state: EngineState = { state: "unknown" };
+
+  constructor(deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string }) {
+    this.#deps = deps;
+  }
+
+  /** What is known; the first caller waits for the first probe, at most 5 s. */
+  async current(options: CallOptions): Promise<EngineState> {
+    return this.#state.state === "unknown" ? this.check(options) : this.#state;
+  }
+
+  /** Probes; callers at the same time share one probe. Fails only with the signal's reason. */
+  async check(options: CallOptions): Promise<EngineState> {
+    return this.#probes.run("probe", (signal) => this.#probe(signal), options);
+  }
+
+  /**
+   * For use: an engine that was not available is probed again.
+   * @throws ServiceError `box.engine_unavailable`, `box.readiness` (no image)
+   */
+  async ready(options: CallOptions): Promise<EngineFacts> {
+    const state = this.#state.state === "available" ? this.#state : await this.check(options);
+    if (state.state === "available") return state.facts;
+    if (state.state === "unavailable") throw new ServiceError(state.code, state.reason, { hint: state.hint });
+    throw new ServiceError("box.engine_unavailable", "The engine was not probed yet.");
+  }
+
+  /** An error of a call that shows the engine lost: the next use probes first. */
+  report(error: unknown): void {
+    if (error instanceof ServiceError && error.code === "box.engine_unavailable") this.#set(describe(error));
+  }
+
+  async #probe(signal: AbortSignal): Promise<EngineState> {
+    using linked = linkSignals(signal, AbortSignal.timeout(PROBE_MS));
+    try {
+      const facts = await this.#deps.backend.probe({ signal: linked.signal });
+      const hasImage = await this.#deps.backend.hasImage(this.#deps.image, { signal: linked.signal });
+      return this.#set(hasImage ? { state: "available", facts } : missingImage(this.#deps.image));
+    } catch (error) {
+      signal.throwIfAborted();
+      return this.#set(linked.signal.aborted ? describe(noAnswer(error)) : describe(toServiceError(error)));
+    }
+  }
+
+  #set(next: EngineState): EngineState {
+    const changed = next.state !== this.#state.state;
+    this.#state = next;
+    const { logger, backend } = this.#deps;
+    if (changed && next.state === "unavailable")
+      logger.warn(
+        { engine: backend.engine, code: next.code, reason: next.reason },
+        "engine is not available",
+      );
+    if (changed && next.state === "available")
+      logger.info({ engine: backend.engine, version: next.facts.version }, "engine is available");
+    return next;
+  }
+}
+
+function noAnswer(cause: unknown): ServiceError {
+  return new ServiceError(
+    "box.engine_unavailable",
+    `The engine did not answer within ${PROBE_MS / 1000} s.`,
+    {
+      cause,
+    },
+  );
+}
+
+function describe(error: ServiceError): EngineState {
+  const hint = error.hint ?? "Check that the engine runs and answers, or switch boxes off.";
+  return { state: "unavailable", code: error.code, reason: error.message, hint };
+}
+
+function missingImage(image: string): EngineState {
+  return {
+    state: "unavailable",
+    code: "box.readiness",
+    reason: `The engine has no image "${image}".`,
+    hint: "Build it with npm run image, or name another one in boxes.image.",
+  };
+}

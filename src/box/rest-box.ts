@@ -1,0 +1,74 @@
+/** Giving up containers: of idle boxes, whose workspace stays, and of sessions that are deleted (box §11.3, §11.8). */
+import { ServiceError } from "../domain/errors.js";
+import type { SessionId } from "../domain/ids.js";
+import type { KeyedLock } from "../lib/keyed-lock.js";
+import type { BoxBackend } from "../ports/box-backend.js";
+import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
+import type { SessionStore } from "../ports/session-store.js";
+import type { OpenBoxes } from "./open-boxes.js";
+
+export interface RestDeps {
+  readonly backend: BoxBackend;
+  readonly sessions: SessionStore;
+  readonly boxes: OpenBoxes;
+  readonly locks: KeyedLock<SessionId>;
+  readonly logger: Logger;
+}
+
+/** Removes the container and keeps the workspace; the caller has made sure that nobody holds the box. */
+export async function restBox(deps: RestDeps, id: SessionId, options: CallOptions): Promise<void> {
+  using _turn = await deps.locks.acquire(id, options);
+  const box = deps.boxes.get(id);
+  if (box === null) return;
+  const session = await deps.sessions.get(box.tenant, id);
+  const container = session?.container ?? box.container;
+  if (container !== null) await deps.backend.removeContainer(container, options);
+  await deps.sessions.update(id, { container: null });
+  deps.logger.info({ sessionId: id }, "box rested");
+}
+
+/** Rests every box that nobody has used for so long; one that cannot be rested is met again by the next round. */
+export async function restIdleBoxes(deps: RestDeps, idleMs: number, options: CallOptions): Promise<void> {
+  const rest = (id: SessionId): Promise<void> => restBox(deps, id, options);
+  const ids = deps.boxes.idleFor(idleMs);
+  const outcomes = await Promise.allSettled(ids.map((id) => deps.boxes.close(id, rest)));
+  for (const [index, outcome] of outcomes.entries())
+    if (outcome.status === "rejected" && !options.signal.aborted)
+      deps.logger.warn({ sessionId: ids[index] }, "box could not be rested", outcome.reason);
+}
+
+/**
+ * Removes a session with box and workspace. What the engine does not give up at this moment belongs to no record
+ * afterwards, and the next reconciliation removes it.
+ * @throws ServiceError `session.not_found`; `box.conflict` while a run holds the box, unless forced
+ */
+export async function removeSession(
+  deps: RestDeps,
+  of: { readonly tenant: string; readonly id: SessionId; readonly force: boolean },
+  options: CallOptions,
+): Promise<void> {
+  const { tenant, id } = of;
+  if ((await deps.sessions.get(tenant, id)) === null) throw sessionNotFound(id);
+  if (!of.force && deps.boxes.holds(id) > 0)
+    throw new ServiceError("box.conflict", `The session ${id} is held by a run.`, {
+      hint: "Wait until the run has ended, cancel it, or delete with force.",
+    });
+  using _turn = await deps.locks.acquire(id, options);
+  const session = await deps.sessions.get(tenant, id);
+  if (session === null) return;
+  try {
+    if (session.container !== null) await deps.backend.removeContainer(session.container, options);
+    await deps.backend.removeWorkspace(session.volume, options);
+  } catch (error) {
+    options.signal.throwIfAborted();
+    deps.logger.warn({ sessionId: id }, "a deleted session is still on the engine", error);
+  }
+  await deps.sessions.remove(id);
+  deps.boxes.forget(id);
+  deps.logger.info({ sessionId: id }, "session removed");
+}
+
+export function sessionNotFound(id: string): ServiceError {
+  return new ServiceError("session.not_found", `There is no session "${id.slice(0, 100)}".`);
+}
