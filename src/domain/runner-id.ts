@@ -24,7 +24,7 @@ const IMPORTED_ALIASES: Readonly<Record<string, string>> = {
   "plugin:langbot-team/LocalAgent/default": "plugin:berth/local-agent/default",
 };
 
-/** @throws ServiceError `runner.not_found`… never; `request.invalid` for every text that is no runner id (runs §1.3). */
+/** @throws ServiceError `request.invalid` for every text that is no runner id (runs §1.3). */
 export function parseRunnerId(text: string): RunnerId {
   if (text.startsWith("builtin:")) {
     const name = text.slice("builtin:".length);

@@ -1,27 +1,21 @@
 /** What a runner package declares, and the descriptor the registry makes of it (runs §2). */
 import { z } from "zod";
 
-export const CAPABILITIES = [
-  "streaming",
-  "tool_calling",
-  "knowledge_retrieval",
-  "multimodal_input",
-  "interrupt",
-  "steering",
-  "skill_authoring",
-  "event_context",
-  "platform_api",
-  "stateful_session",
-  "interactions",
-] as const;
-export type Capability = (typeof CAPABILITIES)[number];
+const flag = z.boolean().default(false);
 
-export const capabilitiesSchema = z.strictObject(
-  Object.fromEntries(CAPABILITIES.map((name) => [name, z.boolean().default(false)])) as {
-    // Object.fromEntries loses the key union; the list above is the source of both.
-    [Name in Capability]: z.ZodDefault<z.ZodBoolean>;
-  },
-);
+export const capabilitiesSchema = z.strictObject({
+  streaming: flag,
+  tool_calling: flag,
+  knowledge_retrieval: flag,
+  multimodal_input: flag,
+  interrupt: flag,
+  steering: flag,
+  skill_authoring: flag,
+  event_context: flag,
+  platform_api: flag,
+  stateful_session: flag,
+  interactions: flag,
+});
 export type Capabilities = z.infer<typeof capabilitiesSchema>;
 
 const operations = <const Names extends readonly [string, ...string[]]>(names: Names) =>
@@ -69,14 +63,17 @@ export const configItemSchema = z.strictObject({
 });
 export type ConfigItem = z.infer<typeof configItemSchema>;
 
+/** What may stand between the slashes of a runner id (runs §1.1). */
+const idPartSchema = z.string().regex(/^[^\s/]+$/, "one or more characters without / and white space");
+
 export const runnerManifestSchema = z.looseObject({
   kind: z.literal("AgentRunner"),
   metadata: z.looseObject({
-    name: z.string().min(1),
+    name: idPartSchema,
     label: labelSchema,
     description: labelSchema.nullable().default(null),
-    author: z.string().min(1),
-    plugin: z.string().min(1),
+    author: idPartSchema,
+    plugin: idPartSchema,
     version: z.string().min(1),
   }),
   spec: z.looseObject({

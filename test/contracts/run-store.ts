@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { RunId } from "../../src/domain/ids.js";
 import type { RunRecord, RunStore } from "../../src/ports/run-store.js";
 import type { Opened } from "../support/opened.js";
+import { proves } from "../support/proves.js";
 import { anOutcome, aRun } from "../support/records.js";
 
 const started = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
@@ -111,6 +112,7 @@ function describeRecords(make: () => Promise<Opened<RunStore>>): void {
   });
 
   it("changes nothing of a run that is terminal or not there", async () => {
+    proves("STATE-06");
     await using store = await make();
     await store.it.create(aRun());
     await store.it.finish("run_1", anOutcome(), completed);
