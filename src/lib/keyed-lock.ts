@@ -1,4 +1,5 @@
 /** One holder per key at a time; who came first goes first. */
+import { abortReason } from "./abort-reason.js";
 
 interface Waiter {
   readonly admit: () => void;
@@ -50,9 +51,4 @@ export class KeyedLock<Key> {
       },
     };
   }
-}
-
-function abortReason(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason;
-  return reason instanceof Error ? reason : new Error("Aborted.", { cause: reason });
 }

@@ -1,4 +1,5 @@
 /** Callers that ask for the same thing at the same time share one piece of work. */
+import { abortReason } from "./abort-reason.js";
 
 interface Flight<Value> {
   readonly outcome: Promise<Value>;
@@ -67,10 +68,7 @@ function settled(outcome: Promise<unknown>): Promise<void> {
 /** Follows `outcome` until the signal aborts; the outcome itself goes on and its failure stays handled. */
 function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      const reason: unknown = signal.reason;
-      reject(reason instanceof Error ? reason : new Error("Aborted.", { cause: reason }));
-    };
+    const leave = (): void => reject(abortReason(signal));
     signal.addEventListener("abort", leave, { once: true });
     outcome.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
   });

@@ -1,5 +1,6 @@
 /** Wakes readers of run events within one process (stack §11 data rule 5). */
 import type { RunId } from "../../domain/ids.js";
+import { abortReason } from "../../lib/abort-reason.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { RunEvents } from "../../ports/run-events.js";
 
@@ -56,8 +57,7 @@ export class LocalRunEvents implements RunEvents {
       };
       const abort = (): void => {
         end();
-        const reason: unknown = signal.reason;
-        reject(reason instanceof Error ? reason : new Error("Aborted.", { cause: reason }));
+        reject(abortReason(signal));
       };
       const waiter: Waiter = {
         beyond,
