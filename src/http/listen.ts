@@ -35,6 +35,8 @@ const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 16_384;
 const MAX_CONNECTIONS = 5000;
 const MAX_REQUESTS_PER_SOCKET = 10_000;
+/** Milliseconds between two looks for idle connections while the listener closes. */
+const IDLE_LOOK_MS = 20;
 
 /** @throws the error of the socket, as `EADDRINUSE`, when the address cannot be had */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpListener> {
@@ -67,8 +69,12 @@ async function close(server: Server, streams: OpenStreams, graceMs: number): Pro
     server.close(() => resolve());
   });
   streams.endAll();
-  server.closeIdleConnections();
-  if (!(await endsWithin(closed, graceMs))) server.closeAllConnections();
+  // A connection becomes idle only when its answer is complete, and nobody tells: look again and again.
+  for (let waitedMs = 0; waitedMs <= graceMs; waitedMs += IDLE_LOOK_MS) {
+    server.closeIdleConnections();
+    if (await endsWithin(closed, IDLE_LOOK_MS)) return;
+  }
+  server.closeAllConnections();
   await closed;
 }
 

@@ -11,7 +11,7 @@ import type { Exchange } from "./route.js";
 import { EventStream, type StreamTiming } from "./server-sent-events.js";
 
 export interface StreamRunDeps {
-  readonly runs: Pick<RunService, "follow">;
+  readonly runs: Pick<RunService, "follow" | "get">;
   readonly streams: OpenStreams;
   readonly timing: StreamTiming;
 }
@@ -33,7 +33,8 @@ export async function streamRun(
   try {
     const events = deps.runs.follow(caller, run.id, run.after, { signal: linked.signal });
     const isComplete = await sendAll(events, stream);
-    if (!isComplete) throw new Error("The events of the run ended without a terminal one.");
+    if (!isComplete && !(await hasEnded(deps, exchange, run.id)))
+      throw new Error("The events of the run ended without a terminal one.");
   } catch (thrown) {
     if (isGone(exchange, response)) return;
     const error = toServiceError(thrown);
@@ -50,6 +51,12 @@ async function sendAll(events: AsyncIterable<RunEvent>, stream: EventStream): Pr
     isComplete = TERMINAL_EVENTS.includes(type);
   }
   return isComplete;
+}
+
+/** A client that has seen the terminal event already gets nothing more. */
+async function hasEnded({ runs }: StreamRunDeps, { caller }: Exchange, id: RunId): Promise<boolean> {
+  const { status } = await runs.get(caller, id);
+  return status !== "queued" && status !== "running";
 }
 
 function errorEvent(error: ServiceError, ids: { readonly runId: RunId; readonly requestId: string }) {

@@ -1,0 +1,109 @@
+/** The HTTP surface over real sockets, with runs that a test directs and everything else in memory. */
+import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
+import { createApp, type HttpSettings } from "../../src/http/create-app.js";
+import { type HttpListener, listen } from "../../src/http/listen.js";
+import type { PartReadiness } from "../../src/http/readiness.js";
+import type { Metrics } from "../../src/ports/metrics.js";
+import { FileService } from "../../src/runs/file-service.js";
+import { CountingIds } from "../fakes/counting-ids.js";
+import { FakeClock } from "../fakes/fake-clock.js";
+import { FakeRunService } from "../fakes/fake-run-service.js";
+import { KeptLogger } from "../fakes/kept-logger.js";
+
+export const ADMIN_KEY = "admin-key-canary-0123456789abcdefgh";
+export const CLIENT_KEY = "client-key-canary-0123456789abcdefg";
+export const OTHER_KEY = "other-tenant-canary-0123456789abcde";
+
+export const KEYS: HttpSettings["keys"] = [
+  { key: ADMIN_KEY, tenant: "main", role: "admin" },
+  { key: CLIENT_KEY, tenant: "main", role: "client" },
+  { key: OTHER_KEY, tenant: "other", role: "client" },
+];
+
+export interface HttpService extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly runs: FakeRunService;
+  readonly files: FileService;
+  readonly stores: MemoryStores;
+  readonly clock: FakeClock;
+  readonly logger: KeptLogger;
+  readonly listener: HttpListener;
+  /** Set by tests of readiness. */
+  parts: PartReadiness[];
+  /** Requests go out with the client key unless `key` says otherwise; null = none. */
+  fetch(path: string, init?: RequestInit & { readonly key?: string | null }): Promise<Response>;
+}
+
+export async function startHttpService(settings: Partial<HttpSettings> = {}): Promise<HttpService> {
+  const clock = new FakeClock();
+  const ids = new CountingIds();
+  const runs = new FakeRunService();
+  const logger = new KeptLogger();
+  const stores = openMemoryStores({ clock });
+  const files = new FileService({
+    ...stores,
+    clock,
+    ids,
+    sniffMimeType: async (name) => (name.endsWith(".png") ? "image/png" : "text/html"),
+    linkSecret: "link-secret-canary",
+  });
+  const parts: PartReadiness[] = [{ name: "store", ok: true, reason: null }];
+  const service = { parts };
+  const { app, streams } = createApp({
+    runs,
+    files,
+    probeParts: async () => service.parts,
+    metrics: quietMetrics,
+    logger,
+    clock,
+    ids,
+    settings: {
+      version: "0.0.0",
+      keys: KEYS,
+      publicUrl: null,
+      jsonBodyBytes: 32 * 1024 * 1024,
+      requestsPerMinute: 100_000,
+      runsPerMinute: 100_000,
+      eventStreams: 5,
+      authFailuresPerMinute: 1000,
+      inbound: { maxFileBytes: 1000, maxFiles: 3, maxTotalBytes: 2000 },
+      ...settings,
+    },
+  });
+  const listener = await listen(app, { host: "127.0.0.1", port: 0, streams, ids });
+  return Object.assign(service, {
+    url: listener.url,
+    port: listener.port,
+    runs,
+    files,
+    stores,
+    clock,
+    logger,
+    listener,
+    fetch: async (path: string, init: RequestInit & { readonly key?: string | null } = {}) => {
+      const { key = CLIENT_KEY, headers, ...rest } = init;
+      const all = new Headers(headers);
+      if (key !== null && !all.has("authorization")) all.set("authorization", `Bearer ${key}`);
+      return fetch(`${listener.url}${path}`, { ...rest, headers: all });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await listener.close(0);
+    },
+  });
+}
+
+/** A body of JSON with its header. */
+export function json(value: unknown): { method: string; headers: Record<string, string>; body: string } {
+  return { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+export const HELLO = { chat: { launcher_id: "42" }, input: { text: "Hello" } } as const;
+
+const quietMetrics: Metrics = {
+  runEnded: () => {},
+  toolCalled: () => {},
+  requestHandled: () => {},
+  fileExported: () => {},
+  text: async () => ({ contentType: "text/plain; version=0.0.4", body: "berth_up 1\n" }),
+};
