@@ -14,6 +14,7 @@ import { aptInstall, hasProgram, isRoot, platformFamily } from "./lib/platform.m
 import { elapsed, Progress, say } from "./lib/progress.mjs";
 
 const START_LIMIT_MS = 60_000;
+const DAEMON = "dockerd";
 const PID_FILE = "/var/run/docker.pid";
 const LOG_FILE = "/var/log/berth-dockerd.log";
 
@@ -39,7 +40,7 @@ export async function ensureEngine() {
 /** @param {Engine} engine */
 async function installAndStart(engine) {
   const startedAt = Date.now();
-  const isInstalled = hasProgram("dockerd");
+  const isInstalled = hasProgram(DAEMON);
   const progress = new Progress(isInstalled ? 2 : 3);
   say("No container engine answers. This is Debian or Ubuntu and you are root, so one is set up now.");
   if (!isInstalled) {
@@ -105,7 +106,7 @@ async function start(engine, report) {
  */
 async function startDaemon(engine) {
   const log = openSync(LOG_FILE, "a");
-  const daemon = spawn("dockerd", [], { detached: true, stdio: ["ignore", log, log] });
+  const daemon = spawn(DAEMON, [], { detached: true, stdio: ["ignore", log, log] });
   let isRunning = true;
   const ended = () => {
     isRunning = false;
