@@ -18,8 +18,9 @@ function safeName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? "";
   // Cut first: half a pair that the cut leaves is unsafe, too.
   const clean = last.slice(-MAX_NAME_CHARS).replace(UNSAFE, "");
-  const visible = clean.replace(/^[. ]+/, "").replace(/[. ]+$/, "");
-  return visible === "" ? "file" : visible;
+  const visible = clean.replace(/^ +/, "").replace(/[. ]+$/, "");
+  if (visible === "") return "file";
+  return visible.startsWith(".") ? `_${visible}` : visible;
 }
 
 /** RFC 5987: encodeURIComponent leaves some characters that the grammar does not. */
