@@ -28,6 +28,11 @@ export interface BlobStore {
     options: CallOptions,
   ): AsyncIterable<Uint8Array>;
   /**
+   * Every blob committed before that time (Unix milliseconds), in no order: whoever cleans up asks the records which of
+   * them are still needed. Blobs that come and go meanwhile may or may not be among them.
+   */
+  list(committedBefore: number, options: CallOptions): AsyncIterable<string>;
+  /**
    * Already gone is no failure.
    * @param unlessCommittedSince Unix milliseconds: a blob committed at or after that time stays, because whoever
    *   committed it may be about to write the record that refers to it

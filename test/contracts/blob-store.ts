@@ -34,6 +34,12 @@ async function readAll(
   return Buffer.concat(pieces);
 }
 
+async function listed(blobs: BlobStore, committedBefore: number): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const sha256 of blobs.list(committedBefore, patient)) found.push(sha256);
+  return found.toSorted();
+}
+
 export function describeBlobStore(name: string, make: Make): void {
   describe(`BlobStore of ${name}`, () => {
     describeWriting(make);
@@ -152,6 +158,23 @@ function describeReading(make: Make): void {
 }
 
 function describeRemoval(make: Make): void {
+  it("lists the bytes that were committed before a time", async () => {
+    await using store = await make();
+    const { blobs } = store.it;
+    store.it.setTime(5_000);
+    const old = await keep(blobs, Buffer.from("old"));
+    const older = await keep(blobs, Buffer.from("used again"));
+    store.it.setTime(8_000);
+    await keep(blobs, Buffer.from("used again"));
+    await using _staging = await blobs.stage();
+    expect(await listed(blobs, 5_000)).toEqual([]);
+    expect(await listed(blobs, 8_000)).toEqual([old.sha256]);
+    expect(await listed(blobs, 8_001)).toEqual([old.sha256, older.sha256].toSorted());
+    const aborted = { signal: AbortSignal.abort(new Error("stop")) };
+    const first = blobs.list(8_001, aborted)[Symbol.asyncIterator]().next();
+    await expect(first).rejects.toThrow("stop");
+  });
+
   it("keeps bytes that were committed since, so that a record about to be written finds them", async () => {
     await using store = await make();
     store.it.setTime(5_000);

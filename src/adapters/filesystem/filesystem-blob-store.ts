@@ -3,7 +3,7 @@
  * `staging` and renamed when they are complete and on the disk, so a crash leaves staging files only.
  */
 import { createHash } from "node:crypto";
-import { type FileHandle, mkdir, open, rename, rm, stat, unlink, utimes } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, unlink, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { ServiceError } from "../../domain/errors.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
@@ -78,13 +78,25 @@ export class FilesystemBlobStore implements BlobStore {
     }
   }
 
+  async *list(committedBefore: number, options: CallOptions): AsyncIterable<string> {
+    const folder = join(this.#deps.root, "blobs");
+    for (const shard of await readdir(folder)) {
+      options.signal.throwIfAborted();
+      for (const sha256 of await readdir(join(folder, shard))) {
+        const path = this.#pathOf(sha256);
+        const committedAt = path === null ? null : await committedAtOf(path);
+        if (committedAt !== null && committedAt < committedBefore) yield sha256;
+      }
+    }
+  }
+
   async remove(sha256: string, unlessCommittedSince?: number): Promise<boolean> {
     const path = this.#pathOf(sha256);
     if (path === null) return false;
     using _hold = await this.#locks.acquire(sha256, PATIENT);
-    const stats = await statIfThere(path);
-    if (stats === null) return false;
-    if (unlessCommittedSince !== undefined && Math.round(stats.mtimeMs) >= unlessCommittedSince) return false;
+    const committedAt = await committedAtOf(path);
+    if (committedAt === null) return false;
+    if (unlessCommittedSince !== undefined && committedAt >= unlessCommittedSince) return false;
     await unlink(path);
     return true;
   }
@@ -125,6 +137,12 @@ export class FilesystemBlobStore implements BlobStore {
 
 function statIfThere(path: string) {
   return nullIfMissing(stat(path));
+}
+
+/** Unix milliseconds; null when there is no such file. */
+async function committedAtOf(path: string): Promise<number | null> {
+  const stats = await statIfThere(path);
+  return stats === null ? null : Math.round(stats.mtimeMs);
 }
 
 async function nullIfMissing<Value>(found: Promise<Value>): Promise<Value | null> {

@@ -66,6 +66,13 @@ export class MemoryBlobStore implements BlobStore {
     }
   }
 
+  async *list(committedBefore: number, options: CallOptions): AsyncIterable<string> {
+    for (const [sha256, blob] of this.#blobs) {
+      options.signal.throwIfAborted();
+      if (blob.committedAt < committedBefore) yield sha256;
+    }
+  }
+
   async remove(sha256: string, unlessCommittedSince?: number): Promise<boolean> {
     const blob = this.#blobs.get(sha256);
     if (blob === undefined) return false;

@@ -188,6 +188,7 @@ describe("importAttachments", () => {
       blobs: {
         stage: () => blobs.stage(),
         size: (sha256) => blobs.size(sha256),
+        list: (before, options) => blobs.list(before, options),
         remove: (sha256) => blobs.remove(sha256),
         read: (sha256, range, options) => {
           if (bad.kind === "blob" && sha256 === bad.sha256) throw new Error("disk");
