@@ -16,8 +16,8 @@ const HEAD_BYTES = 4100;
 const MAX_NAME_CHARS = 255;
 /** Records that one step of the retention sweep removes. */
 const SWEEP_STEP = 100;
-/** Milliseconds within which bytes that were written get their record. */
-const REGISTERED_WITHIN_MS = 60_000;
+/** Milliseconds within which bytes that were written get their record: longer than any tool call. */
+const REGISTERED_WITHIN_MS = 3_600_000;
 
 export interface FileServiceDeps {
   readonly files: FileStore;
@@ -87,8 +87,6 @@ export class StagedFile implements AsyncDisposable {
 /** Ids of another tenant are `file.not_found` everywhere (api §1.3). */
 export class FileService {
   readonly #deps: FileServiceDeps;
-  /** Bytes without a record that were too fresh to be removed: the next sweep looks again. */
-  readonly #leftBytes = new Set<string>();
 
   constructor(deps: FileServiceDeps) {
     this.#deps = deps;
@@ -169,21 +167,22 @@ export class FileService {
   }
 
   /**
-   * Removes what is older than the retention (box §9.7).
+   * Removes what is older than the retention (box §9.7), and bytes that no record needs.
    * @param createdBefore Unix milliseconds.
    * @returns how many files are gone
    */
   async removeExpired(createdBefore: number, options: CallOptions): Promise<number> {
     let removed = 0;
-    const left = [...this.#leftBytes];
-    for (const sha256 of left) await this.#removeBytes(sha256);
     for (;;) {
       options.signal.throwIfAborted();
       const expired = await this.#deps.files.listOlderThan(createdBefore, SWEEP_STEP);
       for (const record of expired) await this.#remove(record);
       removed += expired.length;
-      if (expired.length < SWEEP_STEP) return removed;
+      if (expired.length < SWEEP_STEP) break;
     }
+    const settled = this.#settledBefore();
+    for await (const sha256 of this.#deps.blobs.list(settled, options)) await this.#removeBytes(sha256);
+    return removed;
   }
 
   /** The record goes first: bytes without a record are harmless, a record without bytes is a lost file. */
@@ -192,14 +191,15 @@ export class FileService {
     await this.#removeBytes(record.sha256);
   }
 
-  /** Equal bytes are kept once: fresh ones may be about to get a record of somebody else. */
+  /** Equal bytes are kept once: fresh ones may be about to get a record of somebody else, and wait for the next sweep. */
   async #removeBytes(sha256: string): Promise<void> {
-    const { files, blobs, clock } = this.#deps;
-    this.#leftBytes.delete(sha256);
-    const settledBefore = clock.now() - REGISTERED_WITHIN_MS;
-    if (await files.isReferenced(sha256)) return;
-    const isRemoved = await blobs.remove(sha256, settledBefore);
-    if (!isRemoved && (await blobs.size(sha256)) !== null) this.#leftBytes.add(sha256);
+    const settled = this.#settledBefore();
+    if (await this.#deps.files.isReferenced(sha256)) return;
+    await this.#deps.blobs.remove(sha256, settled);
+  }
+
+  #settledBefore(): number {
+    return this.#deps.clock.now() - REGISTERED_WITHIN_MS;
   }
 }
 

@@ -8,6 +8,7 @@ import { FakeClock } from "../../fakes/fake-clock.js";
 const ANN: Caller = { tenant: "main", role: "client" };
 const BOB: Caller = { tenant: "other", role: "client" };
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const options = { signal: new AbortController().signal };
 
 let stores: MemoryStores;
@@ -110,20 +111,32 @@ describe("removing files", () => {
   it("keeps bytes that another record needs, and removes them with the last one", async () => {
     const first = await upload("same");
     const second = await upload("same", "b.txt", BOB);
-    clock.advance(2 * MINUTE);
+    clock.advance(2 * HOUR);
     await files.remove(ANN, first.id);
     expect(await readText(second, null)).toBe("same");
     await files.remove(BOB, second.id);
     expect(await stores.blobs.size(second.sha256)).toBeNull();
   });
 
-  it("leaves fresh bytes to the next sweep: somebody may be about to register them", async () => {
+  it("leaves fresh bytes to a later sweep: somebody may be about to register them", async () => {
     const file = await upload("fresh");
     await files.remove(ANN, file.id);
+    await files.removeExpired(0, options);
     expect(await stores.blobs.size(file.sha256)).toBe(5);
-    clock.advance(2 * MINUTE);
+    clock.advance(2 * HOUR);
     await files.removeExpired(0, options);
     expect(await stores.blobs.size(file.sha256)).toBeNull();
+  });
+
+  it("sweeps bytes that never got a record, and none that has one", async () => {
+    const kept = await upload("kept");
+    await using staged = await files.stage();
+    await staged.write(Buffer.from("lost"));
+    const lost = await staged.commit();
+    clock.advance(2 * HOUR);
+    await files.removeExpired(0, options);
+    expect(await stores.blobs.size(lost.sha256)).toBeNull();
+    expect(await readText(kept, null)).toBe("kept");
   });
 
   it("sweeps what is older than the retention, and only that", async () => {
