@@ -21,23 +21,16 @@ export function execResult(facts: ExecFacts): Readonly<Record<string, unknown>> 
     exit_code: exitCode,
     ...output,
     duration_ms: Math.round(exit.durationMs),
-    notes: [...exit.notes, ...describeExit(exit, facts.timeout), ...notes],
+    notes: [...exit.notes, ...describeTimeout(exit.status, facts.timeout), ...notes],
   };
 }
 
-function describeExit(exit: ExecExit, timeout: TimeoutChoice): readonly string[] {
-  const notes: string[] = [];
-  if (exit.status === "timed_out")
-    notes.push(
-      `The command was stopped after ${timeout.seconds} s (timeout_sec; at most ${timeout.maxSeconds} are possible).`,
-    );
+/** What the box's own notes do not say: limits of the service, and the next step. */
+function describeTimeout(status: ExecExit["status"], timeout: TimeoutChoice): readonly string[] {
   if (timeout.refusedSeconds !== null)
-    notes.push(
+    return [
       `timeout_sec ${timeout.refusedSeconds} is above the limit of this box; ${timeout.seconds} s was used.`,
-    );
-  if (exit.leftovers > 0)
-    notes.push(
-      `${exit.leftovers} processes that the command started still run; they are stopped when the run ends.`,
-    );
-  return notes;
+    ];
+  if (status !== "timed_out" || timeout.seconds >= timeout.maxSeconds) return [];
+  return [`timeout_sec can be up to ${timeout.maxSeconds}.`];
 }
