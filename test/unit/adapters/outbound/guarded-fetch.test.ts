@@ -81,6 +81,10 @@ const redirect =
   (location: string): RequestListener =>
   (_request, response) =>
     void response.writeHead(302, { location }).end();
+const unknown: Resolve = async () => {
+  throw new Error("ENOTFOUND internal.corp");
+};
+const listing = (...allowedPrivateHosts: string[]) => listed({ allowedPrivateHosts });
 const silent: RequestListener = () => {};
 const never: Resolve = () => new Promise(() => {});
 
@@ -104,9 +108,6 @@ describe("addresses", () => {
   });
 
   it("refuses every class in the same words, and a name that does not resolve, too", async () => {
-    const unknown: Resolve = async () => {
-      throw new Error("ENOTFOUND internal.corp");
-    };
     const fetch = new GuardedFetch({ allowedPrivateHosts: [], resolve: unknown });
     const errors = await Promise.all(
       ["http://nowhere.test/", "http://10.0.0.1/", "ftp://x/", "http://u:p@good.test/"].map((url) =>
@@ -122,13 +123,14 @@ describe("addresses", () => {
   });
 
   it("lets a listed host or host and port through, and no other", async () => {
-    const by = (...allowedPrivateHosts: string[]) => listed({ allowedPrivateHosts });
-    expect(await read(by(`127.0.0.1:${port}`), `http://127.0.0.1:${port}/`)).toBe("hello");
-    expect(await read(by(`GOOD.test:${port}`), good())).toBe("hello");
-    expect(await read(by("good.test."), good())).toBe("hello");
-    expect((await failure(read(by(`good.test:${port + 1}`), good()))).code).toBe("outbound.refused");
-    expect((await failure(read(by("od.test", "x.good.test", "::1"), good()))).code).toBe("outbound.refused");
-    expect((await failure(read(by("good.test"), "http://good.test:22/"))).code).toBe("outbound.refused");
+    expect(await read(listing(`127.0.0.1:${port}`), `http://127.0.0.1:${port}/`)).toBe("hello");
+    expect(await read(listing(`GOOD.test:${port}`), good())).toBe("hello");
+    expect(await read(listing("good.test."), good())).toBe("hello");
+    expect((await failure(read(listing(`good.test:${port + 1}`), good()))).code).toBe("outbound.refused");
+    expect((await failure(read(listing("od.test", "x.good.test", "::1"), good()))).code).toBe(
+      "outbound.refused",
+    );
+    expect((await failure(read(listing("good.test"), "http://good.test:22/"))).code).toBe("outbound.refused");
   });
 
   it("looks a name up once and connects to the address it checked", async () => {
