@@ -17,16 +17,24 @@ import type { Caller, MessageRequest } from "./run-request.js";
 export interface AdmitDeps {
   readonly plan: PlanDeps;
   readonly prepare: PrepareDeps;
-  readonly boxes: BoxService;
+  readonly boxes: Pick<BoxService, "findOrCreateSession">;
   readonly ids: IdSource;
   readonly clock: Clock;
+}
+
+export interface Admitted {
+  /** Of the run that the message becomes. */
+  readonly id: RunId;
+  readonly request: MessageRequest;
+  readonly caller: Caller;
+  /** Throws when a conversation takes no more messages; asked before anything is kept. */
+  readonly checkRoom: (conversation: string) => void;
 }
 
 /** Makes the record of a run; the caller stores it. */
 export async function admitMessage(
   deps: AdmitDeps,
-  id: RunId,
-  { request, caller }: { readonly request: MessageRequest; readonly caller: Caller },
+  { id, request, caller, checkRoom }: Admitted,
   options: CallOptions,
 ): Promise<RunRecord> {
   const { binding, runner, resources } = planRun(deps.plan, request.pipeline);
@@ -42,6 +50,8 @@ export async function admitMessage(
     params,
   };
   const key = planSession(runner.planBox(binding.config), resources, facts);
+  const conversation = conversationKey(request.chat, binding.pipeline, params);
+  checkRoom(conversation);
   const prepared = await prepareInput(deps.prepare, tenant, request);
   const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
   return {
@@ -50,7 +60,7 @@ export async function admitMessage(
     pipeline: binding.pipeline,
     runner: runner.descriptor.id,
     chat: request.chat,
-    conversation: conversationKey(request.chat, binding.pipeline, params),
+    conversation,
     eventId,
     surface: request.surface,
     state: "queued",
@@ -67,7 +77,7 @@ export async function admitMessage(
 
 /**
  * A new attempt with the input and the attachments of a run that failed (runs §9.2). Paths of the first attempt stay:
- * the import uses those files where they still exist (box §7.8).
+ * the import uses those files where they still exist (box §7.8). What could not be fetched is tried again.
  */
 export function repeatRun(run: RunRecord, id: RunId, now: number): RunRecord {
   return {
@@ -75,10 +85,11 @@ export function repeatRun(run: RunRecord, id: RunId, now: number): RunRecord {
     id,
     state: "queued",
     retryOf: run.id,
-    attachments: run.attachments.map((outcome) => ({
-      ...outcome,
-      state: outcome.state === "imported" ? ("pending" as const) : outcome.state,
-    })),
+    attachments: run.attachments.map((outcome, index) =>
+      run.attachmentSources[index]?.kind === "refused"
+        ? outcome
+        : { ...outcome, state: "pending" as const, reason: null },
+    ),
     ...untouched(now),
   };
 }

@@ -76,7 +76,7 @@ function grantedTools(
 }
 
 /** Values of a selector that select nothing (runs §4.3). */
-const EMPTY_SELECTIONS: readonly string[] = ["", "__none__"];
+const EMPTY_SELECTIONS: ReadonlySet<string> = new Set(["", "__none__"]);
 
 /** Model ids that the runner's own schema says are selected; no runner is special-cased (runs §4.4). */
 function selectedModels(binding: Binding, schema: readonly ConfigItem[]): readonly string[] {
@@ -99,12 +99,13 @@ function fallbackSelection(value: unknown): readonly string[] {
   if (typeof value === "string") return selection(value);
   if (typeof value !== "object" || value === null) return [];
   const primary = "primary" in value ? value.primary : null;
-  const fallbacks = "fallbacks" in value && Array.isArray(value.fallbacks) ? value.fallbacks : [];
+  const fallbacks: readonly unknown[] =
+    "fallbacks" in value && Array.isArray(value.fallbacks) ? value.fallbacks : [];
   return [primary, ...fallbacks].flatMap(selection);
 }
 
 function selection(value: unknown): readonly string[] {
   if (typeof value !== "string") return [];
   const id = value.trim();
-  return EMPTY_SELECTIONS.includes(id) ? [] : [id];
+  return EMPTY_SELECTIONS.has(id) ? [] : [id];
 }

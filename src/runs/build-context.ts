@@ -2,7 +2,7 @@
 import type { Binding } from "../domain/binding.js";
 import type { Conversation } from "../domain/event.js";
 import type { Resources } from "../domain/resources.js";
-import type { AvailableApi, RunContext } from "../domain/run-context.js";
+import type { AvailableApi, DeliveryHints, RunContext } from "../domain/run-context.js";
 import type { RunnerDescriptor } from "../domain/runner-manifest.js";
 import { frozenCopy } from "../lib/frozen-copy.js";
 import type { RunRecord } from "../ports/run-store.js";
@@ -24,70 +24,93 @@ export interface ContextInputs {
 }
 
 export function buildContext(inputs: ContextInputs): RunContext {
-  const { run, binding, resources } = inputs;
-  const [model] = resources.models.filter(({ type }) => type === "llm");
-  const isStreaming = run.surface === "sse";
+  const { run, binding } = inputs;
+  const event = eventOf(run);
   return frozenCopy({
     run_id: run.id,
-    trigger: { type: "message.received", source: run.surface, timestamp: run.createdAt / 1000 },
+    trigger: { type: event.event_type, source: event.source, timestamp: event.event_time },
     conversation: conversationOf(run),
-    event: {
-      event_id: run.eventId,
-      event_type: "message.received" as const,
-      event_time: run.createdAt / 1000,
-      source: run.surface,
-      source_event_type: null,
-      data: {},
-    },
+    event,
     actor: { actor_type: "user", id: run.chat.sender_id, name: run.chat.sender_name },
     subject: { type: "message", id: run.id, data: {} },
     input: run.input,
     prompt: [],
     messages: [],
-    params: run.params,
-    delivery: {
-      surface: run.surface,
-      reply_target: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
-      supports_streaming: isStreaming,
-      supports_edit: false,
-      supports_reaction: false,
-      max_message_size: null,
-      max_file_size: inputs.maxFileBytes,
-      interactions: [],
-      platform_capabilities: [],
-    },
-    resources,
-    context: {
-      conversation_id: conversationId(run.chat, run.params),
-      thread_id: run.chat.thread_id,
-      latest_cursor: null,
-      event_seq: null,
-      transcript_seq: null,
-      has_history_before: inputs.hasHistory,
-      inline_policy: {
-        mode: "current_event" as const,
-        delivered_count: 0,
-        messages_complete: false,
-        reason: "The runner pulls its history.",
-      },
-      available_apis: availableApis(inputs),
-    },
+    params: { ...run.params },
+    delivery: deliveryOf(inputs),
+    resources: inputs.resources,
+    context: historyOf(inputs),
     state: {},
-    runtime: {
-      host_version: inputs.hostVersion,
-      trace_id: run.id,
-      deadline_at: inputs.deadlineAt / 1000,
-      metadata: {
-        bot_id: run.chat.bot_id,
-        workspace_id: run.tenant,
-        streaming_supported: isStreaming,
-        model_context_window_tokens: model?.context_window ?? null,
-        model_max_output_tokens: model?.max_output_tokens ?? null,
-      },
-    },
-    config: binding.config,
-    adapter: { extra: { params: run.params, metadata: {} } },
+    runtime: runtimeOf(inputs),
+    config: { ...binding.config },
+    adapter: { extra: { params: { ...run.params }, metadata: {} } },
   });
+}
+
+function eventOf(run: RunRecord): RunContext["event"] {
+  return {
+    event_id: run.eventId,
+    event_type: "message.received",
+    event_time: run.createdAt / 1000,
+    source: run.surface,
+    source_event_type: null,
+    data: {},
+  };
+}
+
+/** REST waits for the whole answer; only a stream of events shows snapshots (runs §12.1). */
+function isStreaming({ surface }: RunRecord): boolean {
+  return surface === "sse";
+}
+
+function deliveryOf({ run, maxFileBytes }: ContextInputs): DeliveryHints {
+  return {
+    surface: run.surface,
+    reply_target: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
+    supports_streaming: isStreaming(run),
+    supports_edit: false,
+    supports_reaction: false,
+    max_message_size: null,
+    max_file_size: maxFileBytes,
+    interactions: [],
+    platform_capabilities: [],
+  };
+}
+
+function historyOf(inputs: ContextInputs): RunContext["context"] {
+  const { run, hasHistory } = inputs;
+  return {
+    conversation_id: conversationId(run.chat, run.params),
+    thread_id: run.chat.thread_id,
+    latest_cursor: null,
+    event_seq: null,
+    transcript_seq: null,
+    has_history_before: hasHistory,
+    inline_policy: {
+      mode: "current_event",
+      delivered_count: 0,
+      messages_complete: false,
+      reason: "The runner pulls its history.",
+    },
+    available_apis: availableApis(inputs),
+  };
+}
+
+/** Window and limit are those of the first language model, whatever the fallbacks declare (runs §10.2). */
+function runtimeOf({ run, resources, hostVersion, deadlineAt }: ContextInputs): RunContext["runtime"] {
+  const model = resources.models.find(({ type }) => type === "llm");
+  return {
+    host_version: hostVersion,
+    trace_id: run.id,
+    deadline_at: deadlineAt / 1000,
+    metadata: {
+      bot_id: run.chat.bot_id,
+      workspace_id: run.tenant,
+      streaming_supported: isStreaming(run),
+      model_context_window_tokens: model?.context_window ?? null,
+      model_max_output_tokens: model?.max_output_tokens ?? null,
+    },
+  };
 }
 
 function conversationOf(run: RunRecord): Conversation {

@@ -23,7 +23,10 @@ export interface EndInputs {
 
 export function decideOutcome(inputs: EndInputs): RunOutcome {
   const { progress, failure } = inputs;
-  const error = failure === null ? verdictError(progress) : toRunError(toServiceError(failure));
+  const error =
+    failure === null
+      ? (verdictError(progress) ?? deliveryError(inputs.files))
+      : toRunError(toServiceError(failure));
   const state = error === null ? "completed" : failedState(error.code);
   const text = replaceBoxLinks(progress.text, state === "cancelled" ? [] : inputs.files);
   return {
@@ -46,12 +49,25 @@ export function decideOutcome(inputs: EndInputs): RunOutcome {
 function verdictError(progress: RunProgress): RunError | null {
   const { verdict } = progress;
   if (verdict?.state === "completed") return null;
-  if (verdict !== null) {
-    const { code, message, retryable } = verdict;
-    return { code, message, retryable };
-  }
+  if (verdict !== null) return verdict.error;
   if (progress.hasCompleteMessage) return null;
   return { code: "runner.protocol", message: "The runner ended without a result.", retryable: false };
+}
+
+/** The receiver may have reported a failure before the run had ended (box §9.6). */
+function deliveryError(files: readonly FileRecord[]): RunError | null {
+  const failed = files.find(({ state }) => state === "failed");
+  return failed === undefined ? null : undeliveredError(failed, null);
+}
+
+/** @param detail what the receiver said of it */
+export function undeliveredError(file: FileRecord, detail: string | null): RunError {
+  return {
+    code: "delivery.failed",
+    message: `The file "${file.name}" could not be sent to the user.`,
+    retryable: false,
+    ...(detail === null ? {} : { details: { detail: detail.slice(0, 500) } }),
+  };
 }
 
 function failedState(code: string): TerminalState {

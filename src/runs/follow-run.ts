@@ -1,19 +1,27 @@
 /** Replays the stored events of a run and then follows it, without gap or repeat (runs §9.4). */
 import type { RunId } from "../domain/ids.js";
-import { type RunEvent, TERMINAL_EVENTS } from "../domain/run.js";
+import { isTerminal, type RunEvent, TERMINAL_EVENTS } from "../domain/run.js";
 import type { CallOptions } from "../ports/options.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunStore } from "../ports/run-store.js";
 
 const PAGE = 100;
 
-/** Ends after the terminal event; aborting ends the reading only. */
+export interface FollowFrom {
+  readonly tenant: string;
+  readonly id: RunId;
+  /** Number of the last event the reader has seen; 0 = none. */
+  readonly after: number;
+}
+
+/** Ends after the terminal event, also for a reader who has seen that one; aborting ends the reading only. */
 export async function* followRun(
   deps: { readonly runs: RunStore; readonly events: RunEvents },
-  from: { readonly id: RunId; readonly after: number },
+  from: FollowFrom,
   options: CallOptions,
 ): AsyncGenerator<RunEvent, void> {
   let last = from.after;
+  let hasEnded = false;
   for (;;) {
     options.signal.throwIfAborted();
     const events = await deps.runs.eventsAfter(from.id, last, PAGE);
@@ -22,6 +30,15 @@ export async function* followRun(
       last = event.sequence;
       if (TERMINAL_EVENTS.includes(event.type)) return;
     }
-    if (events.length === 0) await deps.events.waitBeyond(from.id, last, options);
+    if (events.length > 0) continue;
+    if (hasEnded) return;
+    // An event that was stored between the two looks is found by one more round.
+    hasEnded = await isOver(deps.runs, from);
+    if (!hasEnded) await deps.events.waitBeyond(from.id, last, options);
   }
+}
+
+async function isOver(runs: RunStore, { tenant, id }: FollowFrom): Promise<boolean> {
+  const run = await runs.get(tenant, id);
+  return run === null || isTerminal(run.state);
 }

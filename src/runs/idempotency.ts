@@ -33,10 +33,9 @@ export async function judgeKey(deps: IdempotencyDeps, claim: IdempotencyRecord):
     });
   if (standing.runId === claim.runId) return { kind: "first" };
   const run = await deps.findRun(standing.runId);
-  if (run === null || (run.state !== "failed" && run.state !== "timeout"))
+  if (run !== null && run.state !== "failed" && run.state !== "timeout")
     return { kind: "same", runId: standing.runId };
   const replaced = await deps.keys.replace(claim, standing.runId);
-  return replaced.runId === claim.runId
-    ? { kind: "again", after: run }
-    : { kind: "same", runId: replaced.runId };
+  if (replaced.runId !== claim.runId) return { kind: "same", runId: replaced.runId };
+  return run === null ? { kind: "first" } : { kind: "again", after: run };
 }

@@ -1,6 +1,7 @@
 /** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
 import { ServiceError, toServiceError } from "../domain/errors.js";
 import type { Message } from "../domain/message.js";
+import type { RunnerResult } from "../domain/result.js";
 import { isTerminal } from "../domain/run.js";
 import type { RunContext } from "../domain/run-context.js";
 import type { Logger } from "../ports/logger.js";
@@ -8,6 +9,8 @@ import type { Metrics } from "../ports/metrics.js";
 import type { RunRecord } from "../ports/run-store.js";
 import type { ActiveRun, ActiveRuns } from "./active-runs.js";
 import { buildContext } from "./build-context.js";
+import { ClaimedFiles } from "./claimed-files.js";
+import { closeCalls } from "./close-calls.js";
 import { decideOutcome, terminalEvent } from "./end-run.js";
 import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
 import { ResultNormaliser } from "./normalise-results.js";
@@ -52,9 +55,10 @@ export class Orchestrator {
       const plan = planRun(this.#deps.plan, run.pipeline);
       const deadlineMs = this.#deadlineMs(plan);
       using active = this.#deps.active.register(run.id, deadlineMs);
+      const deadlineAt = this.#deps.clock.now() + deadlineMs;
       host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
       await this.#start(run, recorder);
-      await this.#consume(run, { plan, active, host, recorder, deadlineMs });
+      await this.#consume(run, { plan, active, host, recorder, deadlineAt });
     } catch (error) {
       failure = error;
     }
@@ -93,25 +97,26 @@ export class Orchestrator {
 
   async #consume(
     run: RunRecord,
-    parts: { plan: RunPlan; active: ActiveRun; host: LiveHost; recorder: RunRecorder; deadlineMs: number },
+    parts: { plan: RunPlan; active: ActiveRun; host: LiveHost; recorder: RunRecorder; deadlineAt: number },
   ): Promise<void> {
-    const { plan, active, host, recorder, deadlineMs } = parts;
+    const { plan, active, host, recorder, deadlineAt } = parts;
     for (const warning of plan.warnings) await recorder.warn(warning);
     const { descriptor } = plan.runner;
-    const context = await this.#context(run, plan, deadlineMs);
+    const context = await this.#context(run, plan, deadlineAt);
     const { streaming, interrupt } = descriptor.capabilities;
     const normaliser = new ResultNormaliser({ runId: run.id, streaming });
+    const claimed = new ClaimedFiles(this.#deps.host.files, run);
     const results = plan.runner.run(context, host.api, { signal: active.signal });
     const options = { signal: active.signal, graceMs: interrupt ? INTERRUPT_GRACE_MS : 0 };
     for await (const raw of untilStopped(results, options)) {
       const { result, warnings } = normaliser.take(raw);
       for (const warning of warnings) await recorder.warn(warning);
-      if (result !== null) await recorder.take(result);
+      if (result !== null) await takeResult(result, claimed, recorder);
       if (recorder.progress.verdict !== null) return;
     }
   }
 
-  async #context(run: RunRecord, plan: RunPlan, deadlineMs: number): Promise<RunContext> {
+  async #context(run: RunRecord, plan: RunPlan, deadlineAt: number): Promise<RunContext> {
     const { hostVersion, maxFileBytes, canExport } = this.#deps.settings;
     const page = { direction: "backward" as const, from: null, limit: 2 };
     const history = await this.#deps.transcripts.page(run.tenant, run.conversation, page);
@@ -120,7 +125,7 @@ export class Orchestrator {
       binding: plan.binding,
       descriptor: plan.runner.descriptor,
       resources: plan.resources,
-      deadlineAt: this.#deps.clock.now() + deadlineMs,
+      deadlineAt,
       hasHistory: history.some((item) => item.run_id !== run.id),
       hostVersion,
       maxFileBytes,
@@ -147,6 +152,7 @@ export class Orchestrator {
       files,
       endedAt: this.#deps.clock.now(),
     });
+    await closeCalls(this.#deps.transcripts, run, outcome.endedAt);
     await recorder.closeTranscript(progress.text, outcome.state !== "completed");
     const event = await this.#deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));
     if (event !== null) this.#deps.events.notify(run.id, event.sequence);
@@ -194,4 +200,14 @@ export class Orchestrator {
     const recorder = new RunRecorder(this.#deps, run);
     await this.#end(run, { recorder, host: null, failure: error, startedAt: this.#deps.clock.elapsed() });
   }
+}
+
+/** A message with a file that it may not carry is refused as a whole (runs §18.8). */
+async function takeResult(result: RunnerResult, claimed: ClaimedFiles, recorder: RunRecorder): Promise<void> {
+  const fileIds = result.type === "message.completed" ? (result.data.file_ids ?? []) : [];
+  if (await claimed.claim(fileIds)) return recorder.take(result);
+  return recorder.warn({
+    code: "result.file_refused",
+    message: `A message is refused: of its files ${fileIds.join(", ").slice(0, 500)} one is not of this run, or was used before.`,
+  });
 }

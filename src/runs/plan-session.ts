@@ -6,7 +6,7 @@ import type { RunId } from "../domain/ids.js";
 import type { Resources } from "../domain/resources.js";
 
 /** Tools that make a box worth having (box §4.5). */
-const BOX_TOOLS = ["exec", "read", "write", "edit", "glob", "grep"];
+const BOX_TOOLS: ReadonlySet<string> = new Set(["exec", "read", "write", "edit", "glob", "grep"]);
 
 export interface SessionFacts {
   readonly tenant: string;
@@ -27,7 +27,7 @@ export function planSession(
   resources: Resources,
   facts: SessionFacts,
 ): ReuseKey | null {
-  if (plan === null || !resources.tools.some((tool) => BOX_TOOLS.includes(tool.tool_name))) return null;
+  if (plan === null || !resources.tools.some((tool) => BOX_TOOLS.has(tool.tool_name))) return null;
   const variables = buildTemplateVariables({
     chat: facts.chat,
     actorId: facts.chat.sender_id,

@@ -1,9 +1,10 @@
 /** Turns the contents of a request into the input of a run: attachments get references, bytes go to the blob store (runs §11, box §7.2). */
-
+import { displayName } from "../box/file-name.js";
 import { decodeBase64 } from "../box/measure-base64.js";
 import type { Attachment, AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
 import { ServiceError } from "../domain/errors.js";
 import type { ContentItem, RunInput } from "../domain/event.js";
+import type { FileId } from "../domain/ids.js";
 import type { BlobStore } from "../ports/blob-store.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { IncomingContent } from "./run-request.js";
@@ -61,46 +62,55 @@ async function storeAttachment(
   tenant: string,
   item: IncomingAttachment,
 ): Promise<StoredAttachment> {
-  const given = { name: item.name, mimeType: item.mimeType };
-  switch (item.source.kind) {
+  const { source, name, mimeType } = item;
+  switch (source.kind) {
     case "url":
-      return { ...given, source: { kind: "url", url: item.source.url }, sizeBytes: null };
+      return { name, mimeType, source: { kind: "url", url: source.url }, sizeBytes: null };
     case "blob":
-      return { ...given, source: item.source, sizeBytes: item.source.sizeBytes };
-    case "file": {
-      const { fileId } = item.source;
-      const file = await deps.files.get(tenant, fileId);
-      if (file === null)
-        throw new ServiceError("file.not_found", `There is no file "${fileId.slice(0, 100)}".`, {
-          param: "input.contents",
-          hint: "Upload it with POST /v1/files and use the id of the answer.",
-        });
-      const { sha256, sizeBytes } = file;
-      return {
-        name: item.name ?? file.name,
-        mimeType: item.mimeType ?? file.mimeType,
-        source: { kind: "blob", sha256, sizeBytes },
-        sizeBytes,
-      };
-    }
+      return { name, mimeType, source, sizeBytes: source.sizeBytes };
+    case "file":
+      return useFile(deps, { tenant, fileId: source.fileId, item });
     case "base64":
-      return { ...given, ...(await storeBase64(deps, item.source.data)) };
+      return storeBase64(deps, source.data, item);
+    default:
+      return source satisfies never;
   }
+}
+
+async function useFile(
+  deps: PrepareDeps,
+  { tenant, fileId, item }: { readonly tenant: string; readonly fileId: FileId; item: IncomingAttachment },
+): Promise<StoredAttachment> {
+  const file = await deps.files.get(tenant, fileId);
+  if (file === null)
+    throw new ServiceError("file.not_found", `There is no file "${fileId.slice(0, 100)}".`, {
+      param: "input.contents",
+      hint: "Upload it with POST /v1/files and use the id of the answer.",
+    });
+  const { sha256, sizeBytes } = file;
+  return {
+    name: item.name ?? file.name,
+    mimeType: item.mimeType ?? file.mimeType,
+    source: { kind: "blob", sha256, sizeBytes },
+    sizeBytes,
+  };
 }
 
 async function storeBase64(
   deps: PrepareDeps,
   data: string,
-): Promise<{ source: AttachmentSource; sizeBytes: number | null }> {
+  { name, mimeType }: IncomingAttachment,
+): Promise<StoredAttachment> {
   const decoded = decodeBase64(data, deps.maxFileBytes);
   if (!decoded.ok) {
     const { reason, sizeBytes } = decoded;
-    return { source: { kind: "refused", reason, sizeBytes }, sizeBytes };
+    return { name, mimeType, source: { kind: "refused", reason, sizeBytes }, sizeBytes };
   }
   await using staging = await deps.blobs.stage();
   await staging.write(decoded.bytes);
   const blob = await staging.commit();
-  return { source: { kind: "blob", ...blob }, sizeBytes: blob.sizeBytes };
+  const { sizeBytes } = blob;
+  return { name, mimeType: mimeType ?? decoded.mimeType, source: { kind: "blob", ...blob }, sizeBytes };
 }
 
 function describe(reference: string, item: IncomingAttachment, stored: StoredAttachment): Attachment {
@@ -119,14 +129,14 @@ function describe(reference: string, item: IncomingAttachment, stored: StoredAtt
 }
 
 function firstOutcome(index: number, item: IncomingAttachment, stored: StoredAttachment): AttachmentOutcome {
-  const isRefused = stored.source.kind === "refused";
+  const { source } = stored;
   return {
     index,
-    name: stored.name ?? `${item.kind}_${index}`,
+    name: displayName(stored.name, item.kind, index),
     path: null,
     bytes: stored.sizeBytes,
     mime_type: stored.mimeType,
-    state: isRefused ? "refused" : "pending",
-    reason: stored.source.kind === "refused" ? stored.source.reason : null,
+    state: source.kind === "refused" ? "refused" : "pending",
+    reason: source.kind === "refused" ? source.reason : null,
   };
 }

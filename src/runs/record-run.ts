@@ -1,13 +1,21 @@
 /** Writes what happens in one run to ledger and transcript, as it happens, and remembers what its end needs (runs §17.6, §18). */
-import type { Message } from "../domain/message.js";
+import { type Message, messageText } from "../domain/message.js";
 import type { FinishReason, RunnerResult, RunWarning } from "../domain/result.js";
-import type { RunEventType } from "../domain/run.js";
+import type { RunError, RunEventType } from "../domain/run.js";
 import { NO_USAGE, type Usage } from "../domain/usage.js";
 import type { Clock } from "../ports/clock.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
 import type { TranscriptStore } from "../ports/transcript-store.js";
+import { redactInline } from "./redact-inline.js";
 import { toTime } from "./run-object.js";
+import { VisibleText } from "./visible-text.js";
+
+/** Warnings that a run carries; what comes after them is told as one. */
+const MAX_WARNINGS = 100;
+const MAX_WARNING_CHARS = 2000;
+
+type DataOf<Type extends RunnerResult["type"]> = Extract<RunnerResult, { readonly type: Type }>["data"];
 
 export interface RecorderDeps {
   readonly runs: RunStore;
@@ -18,16 +26,11 @@ export interface RecorderDeps {
 
 export type RunnerVerdict =
   | { readonly state: "completed"; readonly finishReason: FinishReason }
-  | {
-      readonly state: "failed";
-      readonly code: string;
-      readonly message: string;
-      readonly retryable: boolean;
-    };
+  | { readonly state: "failed"; readonly error: RunError };
 
 /** What a run has come to so far. */
 export interface RunProgress {
-  /** Visible text: the last snapshot, else the complete messages in order (runs §21). Empty = none yet. */
+  /** As the user sees it; empty = nothing yet. */
   readonly text: string;
   readonly verdict: RunnerVerdict | null;
   readonly warnings: readonly RunWarning[];
@@ -41,14 +44,15 @@ export interface RunProgress {
 export class RunRecorder {
   readonly #deps: RecorderDeps;
   readonly #run: RunRecord;
+  readonly #shown = new VisibleText();
   readonly #warnings: RunWarning[] = [];
-  readonly #completeTexts: string[] = [];
-  #snapshot = "";
+  #lastMessage: string | null = null;
+  /** Visible text that the transcript has already, in messages with calls. */
+  #storedText = "";
   #verdict: RunnerVerdict | null = null;
   #usage: Usage = NO_USAGE;
   #model: string | null = null;
   #toolRounds = 0;
-  #hasAssistantEntry = false;
 
   constructor(deps: RecorderDeps, run: RunRecord) {
     this.#deps = deps;
@@ -57,13 +61,13 @@ export class RunRecorder {
 
   get progress(): RunProgress {
     return {
-      text: this.#snapshot === "" ? this.#completeTexts.join("\n\n") : this.#snapshot,
+      text: this.#shown.text,
       verdict: this.#verdict,
       warnings: this.#warnings,
       usage: this.#usage,
       model: this.#model,
       toolRounds: this.#toolRounds,
-      hasCompleteMessage: this.#completeTexts.length > 0,
+      hasCompleteMessage: this.#lastMessage !== null,
     };
   }
 
@@ -74,7 +78,12 @@ export class RunRecorder {
     if (event !== null) this.#deps.events.notify(this.#run.id, event.sequence);
   }
 
-  async warn(warning: RunWarning): Promise<void> {
+  async warn({ code, message }: RunWarning): Promise<void> {
+    if (this.#warnings.length > MAX_WARNINGS) return;
+    const warning =
+      this.#warnings.length < MAX_WARNINGS
+        ? { code, message: message.slice(0, MAX_WARNING_CHARS) }
+        : { code: "run.more_warnings", message: `Warnings after the first ${MAX_WARNINGS} are left out.` };
     this.#warnings.push(warning);
     await this.emit("warning", warning);
   }
@@ -83,69 +92,80 @@ export class RunRecorder {
     if (result.usage !== undefined) this.#usage = result.usage;
     switch (result.type) {
       case "message.delta":
-        this.#snapshot = result.data.chunk.content;
+        this.#shown.stream(result.data.chunk.content);
         return this.emit(result.type, result.data);
       case "message.completed":
-        return this.#completeMessage(result.data.message);
-      case "tool.call.started": {
-        const { assistant_message, ...shown } = result.data;
-        if (assistant_message !== undefined) {
-          this.#toolRounds += 1;
-          this.#collectText(assistant_message);
-          await this.#appendMessage(assistant_message, false);
-        }
-        return this.emit(result.type, shown);
-      }
+        return this.#completeMessage(result.data);
+      case "tool.call.started":
+        return this.#startTool(result.data);
       case "tool.call.completed":
         return this.#completeTool(result.data);
-      case "warning":
-        return this.warn(result.data);
+      case "run.completed":
+        return this.#complete(result.data);
+      case "run.failed":
+        return this.#fail(result.data);
       case "state.updated":
         return this.warn({ code: "state.unavailable", message: "This service keeps no runner state yet." });
       case "action.requested":
         return this.emit(result.type, result.data);
-      case "run.completed":
-        return this.#complete(result.data);
-      case "run.failed":
-        this.#model = result.data.model ?? this.#model;
-        this.#verdict = { state: "failed", message: result.data.error, ...pickFailure(result.data) };
-        return undefined;
+      default:
+        return this.warn(result.data);
     }
   }
 
   /** Writes the one final assistant message that a stream alone, or a failed run, has left (runs §18.9). */
   async closeTranscript(text: string, isPartial: boolean): Promise<void> {
-    if (this.#hasAssistantEntry || text === "") return;
-    this.#hasAssistantEntry = true;
-    await this.#appendMessage({ role: "assistant", content: text }, isPartial);
+    if (this.#lastMessage !== null) return;
+    const content = text.startsWith(this.#storedText)
+      ? text.slice(this.#storedText.length).trimStart()
+      : text;
+    if (content !== "") await this.#appendMessage({ role: "assistant", content }, isPartial);
   }
 
-  async #completeMessage(message: Message): Promise<void> {
-    this.#collectText(message);
-    if (!this.#hasAssistantEntry) {
-      this.#hasAssistantEntry = true;
-      await this.#appendMessage(message, false);
+  async #completeMessage(data: DataOf<"message.completed">): Promise<void> {
+    const { message, history_message, file_ids } = data;
+    const isFirst = this.#lastMessage === null;
+    this.#lastMessage = messageText(message);
+    this.#shown.complete(this.#lastMessage);
+    if (isFirst) await this.#appendMessage(history_message ?? message, false);
+    const files = file_ids === undefined ? {} : { file_ids };
+    await this.emit("message.completed", { message: redactInline(message), ...files });
+  }
+
+  async #startTool({ assistant_message, ...shown }: DataOf<"tool.call.started">): Promise<void> {
+    if (assistant_message !== undefined) {
+      this.#toolRounds += 1;
+      this.#shown.complete(messageText(assistant_message));
+      this.#storedText = this.#shown.text;
+      await this.#appendMessage(assistant_message, false);
     }
-    await this.emit("message.completed", { message });
+    await this.emit("tool.call.started", shown);
   }
 
-  async #completeTool(data: Extract<RunnerResult, { type: "tool.call.completed" }>["data"]): Promise<void> {
-    const { model_text, ...shown } = data;
-    const content = model_text ?? data.error ?? JSON.stringify(data.result ?? null);
-    await this.#appendMessage({ role: "tool", tool_call_id: data.tool_call_id, content }, false);
+  async #completeTool({ model_text, ...shown }: DataOf<"tool.call.completed">): Promise<void> {
+    const content = model_text ?? shown.error ?? JSON.stringify(shown.result ?? null);
+    await this.#appendMessage({ role: "tool", tool_call_id: shown.tool_call_id, content }, false);
     await this.emit("tool.call.completed", shown);
   }
 
-  async #complete(data: Extract<RunnerResult, { type: "run.completed" }>["data"]): Promise<void> {
-    if (data.message !== undefined) await this.#completeMessage(data.message);
+  /** A message in it is delivered, unless it is the one that came before. */
+  async #complete(data: DataOf<"run.completed">): Promise<void> {
+    const { message } = data;
+    if (message !== undefined && messageText(message) !== this.#lastMessage)
+      await this.#completeMessage({ message });
     for (const warning of data.warnings ?? []) await this.warn(warning);
-    this.#model = data.model ?? this.#model;
+    this.#count(data);
     this.#verdict = { state: "completed", finishReason: data.finish_reason ?? "stop" };
   }
 
-  #collectText(message: Message): void {
-    if (typeof message.content === "string" && message.content !== "")
-      this.#completeTexts.push(message.content);
+  #fail(data: DataOf<"run.failed">): void {
+    this.#count(data);
+    this.#verdict = { state: "failed", error: toRunError(data) };
+  }
+
+  #count(data: { readonly model?: string | undefined; readonly tool_rounds?: number | undefined }): void {
+    this.#model = data.model ?? this.#model;
+    this.#toolRounds = data.tool_rounds ?? this.#toolRounds;
   }
 
   async #appendMessage(message: Message, partial: boolean): Promise<void> {
@@ -154,13 +174,13 @@ export class RunRecorder {
       conversation: this.#run.conversation,
       runId: this.#run.id,
       eventId: null,
-      message,
+      message: redactInline(message),
       partial,
       createdAt: this.#deps.clock.now(),
     });
   }
 }
 
-function pickFailure(data: { code: string; retryable: boolean }): { code: string; retryable: boolean } {
-  return { code: data.code, retryable: data.retryable };
+function toRunError({ code, error, retryable, hint }: DataOf<"run.failed">): RunError {
+  return { code, message: error, retryable, ...(hint === undefined ? {} : { hint }) };
 }

@@ -1,10 +1,15 @@
 /** What a start makes of the runs that the process before left open (runs §20.4, design §6). */
 import { ServiceError } from "../domain/errors.js";
+import { messageText } from "../domain/message.js";
+import { RESULT_DATA } from "../domain/result.js";
+import type { RunEvent } from "../domain/run.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
 import type { TranscriptStore } from "../ports/transcript-store.js";
+import { closeCalls } from "./close-calls.js";
 import { failedOutcome, terminalEvent } from "./end-run.js";
+import { VisibleText } from "./visible-text.js";
 
 export interface RecoverDeps {
   readonly runs: RunStore;
@@ -19,15 +24,18 @@ const PAGE = 500;
 /** Ends every run that was executing. @returns the queued ones, oldest first, to be continued */
 export async function recoverRuns(deps: RecoverDeps): Promise<readonly RunRecord[]> {
   const open = await deps.runs.listOpen();
-  const isQueued = (run: RunRecord): boolean => run.state === "created" || run.state === "queued";
-  for (const run of open.filter((candidate) => !isQueued(candidate))) await interrupt(deps, run);
+  for (const run of open) if (!isQueued(run)) await interrupt(deps, run);
   return open.filter(isQueued);
+}
+
+function isQueued({ state }: RunRecord): boolean {
+  return state === "created" || state === "queued";
 }
 
 async function interrupt(deps: RecoverDeps, run: RunRecord): Promise<void> {
   const text = await lastText(deps.runs, run);
-  await closeCalls(deps, run);
-  if (text !== "") await appendPartial(deps, run, text);
+  await closeCalls(deps.transcripts, run, deps.now());
+  if (text !== "" && !(await hasFinalMessage(deps.transcripts, run))) await appendPartial(deps, run, text);
   const error = new ServiceError("run.interrupted", "The service stopped while this run was going on.", {
     hint: "Send the message again; files that were exported are kept.",
   });
@@ -37,50 +45,46 @@ async function interrupt(deps: RecoverDeps, run: RunRecord): Promise<void> {
   if (event !== null) deps.events.notify(run.id, event.sequence);
 }
 
-/** Calls that nobody will answer are answered in the history, so that the next request is valid (local-agent §12.15). */
-async function closeCalls(deps: RecoverDeps, run: RunRecord): Promise<void> {
-  for (const call of await deps.transcripts.unansweredCalls(run.id))
-    await deps.transcripts.append({
-      ...entry(deps, run),
-      message: { role: "tool", tool_call_id: call.id, content: "Error: interrupted: result unknown" },
-    });
+/** The process may have stopped between the final message and the run's end; it is written once (runs §18.9). */
+async function hasFinalMessage(transcripts: TranscriptStore, run: RunRecord): Promise<boolean> {
+  const page = { direction: "backward" as const, from: null, limit: 1 };
+  const [last] = await transcripts.page(run.tenant, run.conversation, page);
+  return last?.run_id === run.id && last.message.role === "assistant";
 }
 
 async function appendPartial(deps: RecoverDeps, run: RunRecord, text: string): Promise<void> {
   await deps.transcripts.append({
-    ...entry(deps, run),
-    partial: true,
-    message: { role: "assistant", content: text },
-  });
-}
-
-function entry(deps: RecoverDeps, run: RunRecord) {
-  return {
     tenant: run.tenant,
     conversation: run.conversation,
     runId: run.id,
     eventId: null,
-    partial: false,
+    message: { role: "assistant", content: text },
+    partial: true,
     createdAt: deps.now(),
-  };
+  });
 }
 
-/** The last snapshot that was stored; what the user had seen. */
+/** What the user had seen, read from the stored events. */
 async function lastText(runs: RunStore, run: RunRecord): Promise<string> {
-  let text = "";
+  const shown = new VisibleText();
   let last = 0;
   for (;;) {
     const events = await runs.eventsAfter(run.id, last, PAGE);
     for (const event of events) {
       last = event.sequence;
-      if (event.type === "message.delta") text = snapshotOf(event.data) ?? text;
+      showEvent(shown, event);
     }
-    if (events.length < PAGE) return text;
+    if (events.length < PAGE) return shown.text;
   }
 }
 
-function snapshotOf(data: Readonly<Record<string, unknown>>): string | null {
-  const chunk = data["chunk"];
-  if (typeof chunk !== "object" || chunk === null || !("content" in chunk)) return null;
-  return typeof chunk.content === "string" ? chunk.content : null;
+function showEvent(shown: VisibleText, { type, data }: RunEvent): void {
+  if (type === "message.delta") {
+    const parsed = RESULT_DATA["message.delta"].safeParse(data);
+    if (parsed.success) shown.stream(parsed.data.chunk.content);
+  }
+  if (type === "message.completed") {
+    const parsed = RESULT_DATA["message.completed"].safeParse(data);
+    if (parsed.success) shown.complete(messageText(parsed.data.message));
+  }
 }

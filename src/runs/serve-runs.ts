@@ -13,6 +13,7 @@ import type { TranscriptStore } from "../ports/transcript-store.js";
 import type { ActiveRuns } from "./active-runs.js";
 import { type AdmitDeps, admitMessage, repeatRun } from "./admit-message.js";
 import { ConversationQueue } from "./conversation-queue.js";
+import { undeliveredError } from "./end-run.js";
 import { followRun } from "./follow-run.js";
 import { judgeKey } from "./idempotency.js";
 import type { Orchestrator } from "./orchestrator.js";
@@ -46,6 +47,7 @@ export class ServeRuns implements RunService {
   readonly #deps: ServeRunsDeps;
   readonly #queue: ConversationQueue;
   readonly #keyLock = new KeyedLock<string>();
+  readonly #acceptLock = new KeyedLock<string>();
   readonly #executions = new Set<Promise<void>>();
   readonly #waiting = new Map<RunId, RunRecord>();
   #isStopping = false;
@@ -66,22 +68,19 @@ export class ServeRuns implements RunService {
     this.#refuseWhileStopping();
     const id = this.#deps.admit.ids.create("run");
     const { idempotency } = request;
-    if (idempotency === null) return this.#accept(await this.#make(id, { request, caller }, options));
+    if (idempotency === null)
+      return this.#accept(await this.#make(id, { request, caller }, options), options);
     using _held = await this.#keyLock.acquire(JSON.stringify([caller.tenant, idempotency.key]), options);
     const verdict = await judgeKey(
       { keys: this.#deps.keys, findRun: (known) => this.#deps.runs.get(caller.tenant, known) },
       { tenant: caller.tenant, ...idempotency, runId: id, createdAt: this.#deps.admit.clock.now() },
     );
-    switch (verdict.kind) {
-      case "first":
-        return this.#accept(await this.#make(id, { request, caller }, options));
-      case "again":
-        return this.#accept(repeatRun(verdict.after, id, this.#deps.admit.clock.now()));
-      case "same": {
-        const run = await this.get(caller, verdict.runId);
-        return { run, queued: run.status === "queued" };
-      }
-    }
+    if (verdict.kind === "same") return await this.#attach(caller, verdict.runId);
+    const run =
+      verdict.kind === "again"
+        ? repeatRun(verdict.after, id, this.#deps.admit.clock.now())
+        : await this.#make(id, { request, caller }, options);
+    return await this.#accept(run, options);
   }
 
   async get(caller: Caller, id: RunId): Promise<Run> {
@@ -98,9 +97,7 @@ export class ServeRuns implements RunService {
   }
 
   async wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
-    let last = 0;
-    for await (const event of this.follow(caller, id, 0, options)) last = event.sequence;
-    if (last === 0) throw new ServiceError("internal", "The run has no events.");
+    for await (const _event of this.follow(caller, id, 0, options));
     return this.get(caller, id);
   }
 
@@ -111,7 +108,7 @@ export class ServeRuns implements RunService {
     options: CallOptions,
   ): AsyncGenerator<RunEvent, void> {
     await this.#find(caller, id);
-    yield* followRun(this.#deps, { id, after }, options);
+    yield* followRun(this.#deps, { tenant: caller.tenant, id, after }, options);
   }
 
   async cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
@@ -124,7 +121,7 @@ export class ServeRuns implements RunService {
     return this.wait(caller, id, options);
   }
 
-  async retry(caller: Caller, id: RunId, _options: CallOptions): Promise<Admission> {
+  async retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission> {
     this.#refuseWhileStopping();
     const run = await this.#find(caller, id);
     if (run.state !== "failed" && run.state !== "timeout")
@@ -136,7 +133,7 @@ export class ServeRuns implements RunService {
         },
       );
     const { ids, clock } = this.#deps.admit;
-    return this.#accept(repeatRun(run, ids.create("run"), clock.now()));
+    return this.#accept(repeatRun(run, ids.create("run"), clock.now()), options);
   }
 
   async acknowledge(
@@ -151,12 +148,7 @@ export class ServeRuns implements RunService {
       throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
     await this.#deps.files.setState(fileId, report.state === "sent" ? "acked" : "failed");
     if (report.state === "failed")
-      await this.#deps.runs.failDelivered(id, {
-        code: "delivery.failed",
-        message: `The file "${file.name}" could not be sent to the user.`,
-        retryable: false,
-        ...(report.detail === null ? {} : { details: { detail: report.detail.slice(0, 500) } }),
-      });
+      await this.#deps.runs.failDelivered(id, undeliveredError(file, report.detail));
     return this.get(caller, id);
   }
 
@@ -193,15 +185,26 @@ export class ServeRuns implements RunService {
     from: { readonly request: MessageRequest; readonly caller: Caller },
     options: CallOptions,
   ): Promise<RunRecord> {
-    return admitMessage(this.#deps.admit, id, from, options);
+    const checkRoom = (conversation: string): void =>
+      this.#queue.checkRoom(queueKey({ tenant: from.caller.tenant, conversation }));
+    return admitMessage(this.#deps.admit, { id, checkRoom, ...from }, options);
   }
 
-  async #accept(run: RunRecord): Promise<Admission> {
-    this.#queue.checkRoom(queueKey(run));
+  /** One at a time in a conversation: the limit is exact, and the ledger has the order of the queue. */
+  async #accept(run: RunRecord, options: CallOptions): Promise<Admission> {
+    const key = queueKey(run);
+    using _turn = await this.#acceptLock.acquire(key, options);
+    this.#queue.checkRoom(key);
     await this.#deps.runs.create(run);
-    const queued = this.#queue.isBusy(queueKey(run));
+    const queued = this.#queue.isBusy(key);
     this.#enqueue(run);
-    return { run: await this.#toObject(run), queued };
+    return { run: toRunObject(run, []), queued };
+  }
+
+  /** The caller of a known key gets the run that stands behind it. */
+  async #attach(caller: Caller, id: RunId): Promise<Admission> {
+    const run = await this.#find(caller, id);
+    return { run: await this.#toObject(run), queued: this.#queue.isWaiting(queueKey(run), id) };
   }
 
   #enqueue(run: RunRecord): void {
@@ -246,8 +249,8 @@ export class ServeRuns implements RunService {
   }
 }
 
-function queueKey(run: RunRecord): string {
-  return JSON.stringify([run.tenant, run.conversation]);
+function queueKey({ tenant, conversation }: Pick<RunRecord, "tenant" | "conversation">): string {
+  return JSON.stringify([tenant, conversation]);
 }
 
 function cancelled(): ServiceError {

@@ -6,6 +6,8 @@ import { listOutbox } from "../../box/list-outbox.js";
 import type { BoxStatus } from "../../domain/box.js";
 import { TOOL_RESULTS_DIR } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import type { RunId } from "../../domain/ids.js";
+import type { KeyedLock } from "../../lib/keyed-lock.js";
 import type { BlobStore } from "../../ports/blob-store.js";
 import type { Clock } from "../../ports/clock.js";
 import type { FileStore } from "../../ports/file-store.js";
@@ -23,7 +25,7 @@ import { readImage } from "./read-image.js";
 import type { RunGate } from "./run-gate.js";
 
 export interface RunBoxDeps {
-  readonly boxes: BoxService;
+  readonly boxes: Pick<BoxService, "bind" | "getSession" | "status">;
   readonly runs: RunStore;
   readonly files: FileStore;
   readonly blobs: BlobStore;
@@ -33,6 +35,8 @@ export interface RunBoxDeps {
   readonly ids: IdSource;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** One export of a run at a time (box §8.9). */
+  readonly exportLocks: KeyedLock<RunId>;
   readonly importLimits: ImportLimits;
   readonly exportLimits: ExportLimits;
 }
@@ -154,6 +158,7 @@ export class RunBox {
         files: lease.handle.files,
         blobs: this.#deps.blobs,
         fileStore: this.#deps.files,
+        locks: this.#deps.exportLocks,
         sniffMimeType: this.#deps.sniffMimeType,
         ids: this.#deps.ids,
         clock: this.#deps.clock,
@@ -177,7 +182,7 @@ export class RunBox {
     const source = this.#sources[index];
     if (attachment?.type !== "image" || source === undefined) return null;
     using linked = this.#gate.link(options);
-    return readImage(this.#deps, { attachment, source, maxBytes }, linked);
+    return await readImage(this.#deps, { attachment, source, maxBytes }, linked);
   }
 
   /** @returns the path of the saved text, or null where it cannot be kept */
@@ -201,7 +206,7 @@ export class RunBox {
     const lease = await this.#settledLease();
     if (lease === null) return [];
     await using _held = lease;
-    return listOutbox(lease.handle.files, lease.outbox, { signal: AbortSignal.timeout(LEAVE_MS) });
+    return await listOutbox(lease.handle.files, lease.outbox, { signal: AbortSignal.timeout(LEAVE_MS) });
   }
 
   async #settledLease(): Promise<BoxLease | null> {

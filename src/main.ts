@@ -1,0 +1,117 @@
+#!/usr/bin/env node
+/** The process: command word, config, compose, listen, signals, drain, exit code. */
+import { type Composed, compose, findRunnerFaults, VERSION } from "./compose.js";
+import { CONFIG_EXIT_CODE, describeLoadedConfig } from "./config/check-config.js";
+import type { Config } from "./config/config-schema.js";
+import { type LoadedConfig, loadConfig } from "./config/load-config.js";
+import { toServiceError } from "./domain/errors.js";
+
+const USAGE = `berth ${VERSION}
+
+  berth                    start the service (configuration: BERTH_CONFIG, else berth.yaml, else built in)
+  berth check-config FILE  check a configuration file without starting
+  berth --version
+`;
+
+/** Exit codes besides those of the configuration: software failure, service unavailable (sysexits). */
+const EXIT_USAGE = 64;
+const EXIT_UNAVAILABLE = 69;
+
+function load(file?: string): LoadedConfig {
+  return loadConfig({
+    environment: process.env,
+    workingDirectory: process.cwd(),
+    file,
+    findRunnerFaults,
+  });
+}
+
+async function main(words: readonly string[]): Promise<number> {
+  const [command, argument] = words;
+  switch (command) {
+    case undefined:
+    case "start":
+      return serve();
+    case "check-config": {
+      if (argument === undefined) return fail("check-config needs a file.\n", EXIT_USAGE);
+      const loaded = load(argument);
+      process.stdout.write(describeLoadedConfig(loaded));
+      return loaded.ok ? 0 : CONFIG_EXIT_CODE;
+    }
+    case "--version":
+      process.stdout.write(`${VERSION}\n`);
+      return 0;
+    case "--help":
+    case "-h":
+    case "help":
+      process.stdout.write(USAGE);
+      return 0;
+    default:
+      return fail(`Unknown command "${command}".\n\n${USAGE}`, EXIT_USAGE);
+  }
+}
+
+async function serve(): Promise<number> {
+  const loaded = load();
+  if (!loaded.ok) return fail(describeLoadedConfig(loaded), CONFIG_EXIT_CODE);
+  const stopping = stopSignal();
+  let service: Composed;
+  try {
+    service = await compose(loaded.config, { logDestination: process.stderr });
+    announce(loaded, await service.listen());
+  } catch (error) {
+    const { message, hint } = toServiceError(error);
+    const detail = error instanceof Error && message !== error.message ? ` (${error.message})` : "";
+    return fail(
+      `The service could not start: ${message}${detail}${hint === undefined ? "" : ` ${hint}`}\n`,
+      EXIT_UNAVAILABLE,
+    );
+  }
+  await stopping;
+  await service[Symbol.asyncDispose]();
+  return 0;
+}
+
+/** Resolves at the first SIGTERM or SIGINT; the second one ends the process at once. */
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = 0;
+    const onSignal = (): void => {
+      seen += 1;
+      if (seen > 1) process.exit(1);
+      resolve();
+    };
+    process.on("SIGTERM", onSignal);
+    process.on("SIGINT", onSignal);
+  });
+}
+
+function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url: string): void {
+  const model = modelLine(config);
+  const key = config.server.keys.length === 0 ? "" : ` -H "Authorization: Bearer $BERTH_API_KEY"`;
+  const text =
+    'Here is a table. ```bash\\nhead -3 \\"$BERTH_INBOX\\"/0/*; wc -l \\"$BERTH_INBOX\\"/0/* > \\"$BERTH_OUTBOX/lines.txt\\"\\n```';
+  const lines = [
+    `Berth ${VERSION} listens on ${url}`,
+    `Model: ${model}`,
+    ...notices,
+    "Try it, in another terminal (a message with a file):",
+    "",
+    `  printf 'city,sales\\nRome,3\\nOslo,5\\n' > /tmp/table.csv`,
+    `  curl -s ${url}/v1/runs${key} -F 'request={"chat":{"launcher_id":"42"},"input":{"text":"${text}"}}' -F 'file=@/tmp/table.csv'`,
+    "",
+  ];
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+function modelLine({ models }: Config): string {
+  const [first] = models;
+  return first === undefined ? "demo (offline)" : `${first.model} at ${new URL(first.base_url).host}`;
+}
+
+function fail(text: string, code: number): number {
+  process.stderr.write(text);
+  return code;
+}
+
+process.exitCode = await main(process.argv.slice(2));

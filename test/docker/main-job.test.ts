@@ -1,0 +1,226 @@
+/** The main job, end to end: a message with a file, work in the chat's box, exactly the exported files delivered. */
+import { createHash } from "node:crypto";
+import Docker from "dockerode";
+import { afterEach, describe, expect, inject, it } from "vitest";
+import type { Run } from "../../src/domain/run.js";
+import { ScriptedModel, type Step, text } from "../fakes/scripted-model.js";
+import { exports, inboxOf, lastToolResults, late, runs } from "../support/agent-script.js";
+import {
+  type ComposedService,
+  errorCode,
+  onePipeline,
+  standIn,
+  startService,
+} from "../support/composed-service.js";
+import { proves } from "../support/proves.js";
+import { ownedContainers, removeOwned, serviceIdOf } from "../support/service-boxes.js";
+
+const ENGINE = new Docker();
+const CSV = Buffer.from("month,sales\nJan,3\nFeb,5\nMar,4\n");
+const PLOT = `
+import csv, os
+import matplotlib.pyplot as plt
+inbox, outbox = os.environ["BERTH_INBOX"], os.environ["BERTH_OUTBOX"]
+rows = list(csv.DictReader(open(inbox + "/0/销量.csv")))
+plt.bar([row["month"] for row in rows], [int(row["sales"]) for row in rows])
+plt.title("月度销量")
+plt.savefig(outbox + "/图表.png")
+open(outbox + "/draft.txt", "w").write("not sent")
+`;
+
+let service: ComposedService;
+
+afterEach(async () => {
+  const id = await serviceIdOf(service.directory);
+  await service[Symbol.asyncDispose]();
+  await removeOwned(ENGINE, id);
+});
+
+async function begin(
+  steps: readonly Step[],
+  more: {
+    readonly image?: string;
+    readonly config?: Record<string, unknown>;
+    readonly settings?: Record<string, unknown>;
+  } = {},
+): Promise<ScriptedModel> {
+  const model = new ScriptedModel(steps);
+  service = await startService({
+    models: new Map([["m1", model]]),
+    settings: {
+      models: [standIn("m1")],
+      pipelines: [onePipeline("m1", more.config)],
+      boxes: { image: more.image ?? "berth-box:slim" },
+      ...more.settings,
+    },
+  });
+  return model;
+}
+
+function message(chat: string, words: string, contents: readonly unknown[] = []): Record<string, unknown> {
+  return { chat: { launcher_type: "person", launcher_id: chat }, input: { text: words, contents } };
+}
+
+const table = { type: "file_base64", name: "销量.csv", mime_type: "text/csv", data: CSV.toString("base64") };
+
+async function download(run: Run, index = 0): Promise<Buffer> {
+  const response = await service.fetch(run.deliveries[index]?.url ?? "");
+  expect(response.status).toBe(200);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+async function ownContainers(): Promise<number> {
+  return (await ownedContainers(ENGINE, await serviceIdOf(service.directory))).length;
+}
+
+describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
+  it("plots an attached table and delivers exactly the exported chart", async () => {
+    proves("OUT-01", "OUT-02", "OUT-03", "IN-10");
+    using _model = await begin(
+      [
+        runs(`python3 -c '${PLOT}'`),
+        exports("图表.png"),
+        runs('ls "$BERTH_OUTBOX"'),
+        late((request) => text(`Left: ${JSON.parse(lastToolResults(request)[0] ?? "{}").stdout}`)),
+      ],
+      { image: "berth-box:full" },
+    );
+    const run = await service.send(message("42", "Plot the attached table", [table]));
+    expect(run).toMatchObject({
+      status: "completed",
+      error: null,
+      message: { content: "Left: draft.txt\n" },
+    });
+    expect(run.attachments).toMatchObject([{ name: "销量.csv", state: "imported", bytes: CSV.byteLength }]);
+    expect(run.deliveries).toMatchObject([{ name: "图表.png", kind: "image", mime_type: "image/png" }]);
+    const bytes = await download(run);
+    expect(bytes.subarray(1, 4).toString()).toBe("PNG");
+    expect(sha256(bytes)).toBe(run.deliveries[0]?.sha256);
+    expect(run.outbox_left.map(({ path, bytes: size }) => [path.split("/").at(-1), size])).toEqual([
+      ["draft.txt", 8],
+    ]);
+    const response = await service.fetch(run.deliveries[0]?.url ?? "", { method: "HEAD" });
+    expect(response.headers.get("content-disposition")).toContain("filename*=UTF-8''%E5%9B%BE%E8%A1%A8.png");
+  });
+
+  it("keeps the box of a chat for its next message and shows nothing of it to another chat", async () => {
+    proves("BOX-02", "KEY-01");
+    using _model = await begin([
+      runs("echo secret > /workspace/kept.txt; ls /workspace/inbox"),
+      text("one"),
+      runs("cat /workspace/kept.txt"),
+      late((request) => text(JSON.parse(lastToolResults(request)[0] ?? "{}").stdout)),
+      runs("cat /workspace/kept.txt"),
+      late((request) => text(String(JSON.parse(lastToolResults(request)[0] ?? "{}").exit_code))),
+    ]);
+    const first = await service.send(message("ann", "Keep this"));
+    const second = await service.send(message("ann", "What did you keep?"));
+    const other = await service.send(message("bob", "What did Ann keep?"));
+    expect(second.message?.content).toBe("secret\n");
+    expect(second.session).toEqual(first.session);
+    expect(first.session?.key).toBe("person_ann");
+    expect(other.message?.content).toBe("1");
+    expect(other.session?.id).not.toBe(first.session?.id);
+    expect(await ownContainers()).toBe(2);
+  });
+
+  it("refuses a template with a missing variable before any container exists", async () => {
+    proves("KEY-03");
+    using _model = await begin([], { config: { "box-session-id-template": "{nope}" } });
+    const response = await service.fetch("/v1/runs", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(message("42", "Hello")),
+    });
+    expect(response.status).toBe(400);
+    expect(await errorCode(response)).toBe("session.variable_missing");
+    expect(await ownContainers()).toBe(0);
+  });
+
+  it("makes one container for twenty first messages of one chat at once", async () => {
+    proves("KEY-13", "KEY-20");
+    const each = (): readonly Step[] => [runs("hostname; echo $$ >> /workspace/all.txt"), text("done")];
+    using _model = await begin(Array.from({ length: 20 }, each).flat());
+    const waiting = await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const response = await service.fetch("/v1/runs", {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ ...message("42", "Hi"), stream: true }),
+        });
+        return response.text();
+      }),
+    );
+    expect(waiting.filter((stream) => stream.includes("event: run.completed"))).toHaveLength(20);
+    expect(await ownContainers()).toBe(1);
+  });
+
+  it("registers and removes nothing when one of three paths is bad, and takes the corrected call", async () => {
+    proves("OUT-04");
+    using model = await begin([
+      runs('cd "$BERTH_OUTBOX"; echo a > a.txt; echo b > b.txt; mkdir d'),
+      exports("a.txt", "d", "missing.txt"),
+      exports("a.txt", "b.txt"),
+      text("sent"),
+    ]);
+    const run = await service.send(message("42", "Send them"));
+    const refusal = lastToolResults(model.request(2))[0] ?? "";
+    expect(refusal).toContain("/d");
+    expect(refusal).toContain("/missing.txt");
+    expect(refusal).not.toContain("registered for delivery");
+    expect(run.deliveries.map(({ name }) => name)).toEqual(["a.txt", "b.txt"]);
+    expect((await download(run, 1)).toString()).toBe("b\n");
+    expect(run.outbox_left).toEqual([]);
+  });
+
+  it("tells model and caller of an attachment that is too large, and goes on with the others", async () => {
+    proves("IN-05");
+    const big = { type: "file_base64", name: "big.bin", data: Buffer.alloc(2000).toString("base64") };
+    using model = await begin([text("ok")], {
+      settings: { inbound: { max_file_bytes: 1000, max_total_bytes: 5000 } },
+    });
+    const run = await service.send(message("42", "Look", [big, table]));
+    expect(run.attachments).toMatchObject([
+      { name: "big.bin", state: "refused", reason: expect.stringContaining("1000") },
+      { name: "销量.csv", state: "imported" },
+    ]);
+    const seen = JSON.stringify(model.request(0).messages);
+    expect(seen).toContain("big.bin");
+    expect(seen).toContain(`${inboxOf(model.request(0))}/1/`);
+  });
+
+  it("cancels a run within a second and leaves no process of it", async () => {
+    proves("FLOW-10");
+    using _model = await begin([
+      runs("sleep 600 & sleep 600"),
+      runs("pgrep -c -u "$(id -u)" sleep"),
+      late((request) => text(JSON.parse(lastToolResults(request)[0] ?? "{}").stdout)),
+    ]);
+    const started = await service.fetch("/v1/runs", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...message("42", "Sleep"), stream: true }),
+    });
+    let runId = "";
+    let cancelMs = Number.POSITIVE_INFINITY;
+    let last = "";
+    for await (const chunk of started.body ?? []) {
+      last += Buffer.from(chunk).toString();
+      runId = /"run_id":"(run_[^"]+)"/.exec(last)?.[1] ?? runId;
+      if (cancelMs === Number.POSITIVE_INFINITY && last.includes("event: tool.call.started")) {
+        const begun = performance.now();
+        const cancelled = await service.fetch(`/v1/runs/${runId}/cancel`, { method: "POST" });
+        cancelMs = performance.now() - begun;
+        expect(await cancelled.json()).toMatchObject({ status: "cancelled", deliveries: [] });
+      }
+    }
+    expect(last).toContain("event: run.cancelled");
+    expect(cancelMs).toBeLessThan(5000);
+    const next = await service.send(message("42", "Anything left?"));
+    expect(next.message?.content.trim()).toBe("0");
+  });
+});

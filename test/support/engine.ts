@@ -1,0 +1,99 @@
+/** What tests against a real engine share: a backend of their own, places nobody else uses, and nothing left behind. */
+import { randomBytes } from "node:crypto";
+import Docker from "dockerode";
+import { inject } from "vitest";
+import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
+import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
+import { SystemClock } from "../../src/adapters/system/system-clock.js";
+import type { BoxSettings } from "../../src/domain/box.js";
+import type { BoxBackend, BoxPlace } from "../../src/ports/box-backend.js";
+import type { BoxHandle } from "../../src/ports/box-handle.js";
+import type { CallOptions } from "../../src/ports/options.js";
+import { KeptLogger } from "../fakes/kept-logger.js";
+
+export const ENGINE_SOCKET = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
+export const FOREVER: CallOptions = { signal: new AbortController().signal };
+
+export const ENGINE_SETTINGS: BoxSettings = {
+  image: "berth-box:slim",
+  cpus: 1,
+  memoryMb: 256,
+  pidsLimit: 128,
+  readOnlyRootfs: true,
+  network: "none",
+  workspaceMode: "rw",
+  workspaceQuotaMb: 1024,
+  execTimeoutSec: 30,
+  execMaxTimeoutSec: 120,
+};
+
+/** Tests of a real engine are skipped, and counted, where none answers. */
+export function hasEngine(): boolean {
+  return inject("dockerAvailable");
+}
+
+/** A service of its own on the engine; disposing removes everything that carries its label. */
+export class TestEngine implements AsyncDisposable {
+  readonly serviceId = `test-${randomBytes(6).toString("hex")}`;
+  readonly docker = new Docker({ socketPath: ENGINE_SOCKET });
+  readonly settings = ENGINE_SETTINGS;
+  readonly logger = new KeptLogger();
+  readonly backend: BoxBackend;
+  #count = 0;
+
+  constructor() {
+    this.backend = new DockerBoxBackend({
+      connection: { socketPath: ENGINE_SOCKET },
+      serviceId: this.serviceId,
+      engine: "test",
+      logger: this.logger,
+      clock: new SystemClock(),
+      ids: new RandomIdSource(),
+    });
+  }
+
+  newPlace(): BoxPlace {
+    this.#count += 1;
+    const name = `${this.serviceId}-${this.#count}`;
+    return {
+      sessionId: `ses_${name}`,
+      tenant: "main",
+      uid: 30_001 + Math.floor(Math.random() * 5000),
+      volume: `${name}-workspace`,
+      container: `${name}-box`,
+    };
+  }
+
+  /** A box that runs, and its handle. */
+  async startBox(
+    settings: Partial<BoxSettings> = {},
+  ): Promise<{ readonly place: BoxPlace; readonly box: BoxHandle }> {
+    const place = this.newPlace();
+    const effective = { ...this.settings, ...settings };
+    await this.backend.prepareWorkspace(place, effective, FOREVER);
+    await this.backend.start(place, effective, FOREVER);
+    return { place, box: await this.backend.open(place, FOREVER) };
+  }
+
+  /** Command lines of all processes in a container, as the engine sees them. */
+  async processes(container: string): Promise<readonly string[]> {
+    const top: unknown = await this.docker.getContainer(container).top({ ps_args: "-eo pid,stat,uid,args" });
+    return readProcesses(top);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const filters = { label: [`berth.service=${this.serviceId}`] };
+    for (const { Id: id } of await this.docker.listContainers({ all: true, filters }))
+      await this.docker.getContainer(id).remove({ force: true, v: true });
+    const { Volumes: volumes } = await this.docker.listVolumes({ filters });
+    for (const { Name: name } of volumes) await this.docker.getVolume(name).remove();
+  }
+}
+
+function readProcesses(top: unknown): readonly string[] {
+  if (typeof top !== "object" || top === null || !("Processes" in top) || !Array.isArray(top.Processes))
+    return [];
+  return top.Processes.filter((row): row is string[] => Array.isArray(row)).map((row) =>
+    row.slice(1).join(" "),
+  );
+}
