@@ -17,16 +17,16 @@ const BUSY_TIMEOUT_MS = 2_000;
  */
 export function openSqlite(url: string): SqlDatabase {
   const path = parseSqliteUrl(url);
-  if (path === null) return wrap(open(":memory:"), null);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Conversations are nobody else's to read; SQLite gives its other files the mode of this one.
-  closeSync(openSync(path, "a", 0o600));
-  const claim = claimDatabase(path);
+  if (path === null) return wrap(openRaw(":memory:"), null);
   try {
-    return wrap(open(path), claim);
+    makeFile(path);
+    return openClaimed(path);
   } catch (error) {
-    claim.close();
-    throw error;
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("internal", "The database cannot be opened.", {
+      hint: "Is the file a SQLite database, and may the service write it?",
+      cause: error,
+    });
   }
 }
 
@@ -40,13 +40,20 @@ function parseSqliteUrl(url: string): string | null {
   return path === ":memory:" ? null : path;
 }
 
-function open(path: string): Database.Database {
-  const raw = new Database(path);
-  raw.pragma("journal_mode = WAL");
-  raw.pragma("synchronous = FULL");
-  raw.pragma("foreign_keys = ON");
-  raw.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  return raw;
+/** Conversations are nobody else's to read; SQLite gives its other files the mode of this one. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+}
+
+function openClaimed(path: string): SqlDatabase {
+  const claim = claimDatabase(path);
+  try {
+    return wrap(openRaw(path), claim);
+  } catch (error) {
+    claim.close();
+    throw error;
+  }
 }
 
 /**
@@ -64,6 +71,20 @@ function claimDatabase(path: string): Database.Database {
       hint: "Stop the other service, or give this one a database of its own.",
       cause: error,
     });
+  }
+}
+
+function openRaw(path: string): Database.Database {
+  const raw = new Database(path);
+  try {
+    raw.pragma("journal_mode = WAL");
+    raw.pragma("synchronous = FULL");
+    raw.pragma("foreign_keys = ON");
+    raw.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    return raw;
+  } catch (error) {
+    raw.close();
+    throw error;
   }
 }
 

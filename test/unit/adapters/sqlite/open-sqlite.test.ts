@@ -1,4 +1,4 @@
-import { cp, mkdtemp, rm, stat } from "node:fs/promises";
+import { cp, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -93,6 +93,20 @@ describe("openSqlite", () => {
     await first[Symbol.asyncDispose]();
     await using second = openSqlite(url);
     expect(await synchronousLevel(second)).toBe(FULL);
+  });
+
+  it("says that a file is no database, and keeps no claim on it", async () => {
+    const path = join(folder, "berth.db");
+    await writeFile(
+      path,
+      "This is a text, and it is long enough not to be taken for an empty database.".repeat(20),
+    );
+    expect(() => openSqlite(`sqlite:${path}`)).toThrow(
+      expect.objectContaining({ code: "internal", message: "The database cannot be opened." }),
+    );
+    await rm(path);
+    await using again = openSqlite(`sqlite:${path}`);
+    expect(await synchronousLevel(again)).toBe(FULL);
   });
 
   it("waits for the disk with every commit but the relaxed ones", async () => {
