@@ -29,8 +29,9 @@ import { WorkerScripts } from "./worker-script.js";
 const PREPARATION_MS = 30_000;
 /** A preparation container older than this was left by a crash. */
 const STALE_PREPARATION_MS = 2 * PREPARATION_MS;
+const CREATION_MS = 30_000;
 const REMOVAL_MS = 20_000;
-const REMOVAL_LOOK_MS = 100;
+const LOOK_AGAIN_MS = 100;
 
 export interface DockerBoxBackendDeps {
   readonly connection: EngineConnection;
@@ -131,12 +132,8 @@ export class DockerBoxBackend implements BoxBackend {
   async removeContainer(container: string, options: CallOptions): Promise<void> {
     const until = this.#deps.clock.elapsed() + REMOVAL_MS;
     while ((await this.#calls.removeContainer(container, options)) === "busy") {
-      if (this.#deps.clock.elapsed() > until)
-        throw new ServiceError(
-          "box.engine_unavailable",
-          `The engine did not remove a container within ${REMOVAL_MS / 1000} s.`,
-        );
-      await delay(REMOVAL_LOOK_MS, undefined, options);
+      if (this.#deps.clock.elapsed() > until) throw slowEngine("remove a container", REMOVAL_MS);
+      await delay(LOOK_AGAIN_MS, undefined, options);
     }
   }
 
@@ -183,9 +180,18 @@ export class DockerBoxBackend implements BoxBackend {
       throw new ServiceError("box.not_found", "The workspace of the session is not on the engine.", {
         hint: "Prepare a new workspace; the files of the old one are gone.",
       });
+    const until = this.#deps.clock.elapsed() + CREATION_MS;
+    while (!(await this.#createOnce(place, body, options))) {
+      if (this.#deps.clock.elapsed() > until) throw slowEngine("create a container", CREATION_MS);
+      await delay(LOOK_AGAIN_MS, undefined, options);
+    }
+  }
+
+  /** @returns false while somebody else has taken the name and the engine does not know the container yet */
+  async #createOnce(place: BoxPlace, body: CreateBody, options: CallOptions): Promise<boolean> {
     const outcome = await this.#calls.createContainer(place.container, body, options);
     if (outcome === "no_image") throw missingImage(body.Image);
-    if (outcome === "there") await this.#findOwn(place, options);
+    return outcome === "done" || (await this.#findOwn(place, options)) !== null;
   }
 
   /** A workspace is mounted in one container at a time; one that a box has mounted has been prepared. */
@@ -255,6 +261,13 @@ function otherSettings(container: string): ServiceError {
     hint: "Stop and remove the container, then start it with the settings wanted.",
     details: { container },
   });
+}
+
+function slowEngine(operation: string, limitMs: number): ServiceError {
+  return new ServiceError(
+    "box.engine_unavailable",
+    `The engine did not ${operation} within ${limitMs / 1000} s.`,
+  );
 }
 
 function missingImage(image: string): ServiceError {
