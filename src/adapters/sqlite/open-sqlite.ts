@@ -90,6 +90,13 @@ function openRaw(path: string): Database.Database {
 
 function wrap(raw: Database.Database, claim: Database.Database | null): SqlDatabase {
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
+  const close = async (): Promise<void> => {
+    // Whoever waits for the one connection goes first.
+    await db.connection().execute(async () => undefined);
+    await db.destroy();
+    claim?.close();
+  };
+  let closed: Promise<void> | null = null;
   return {
     db,
     // The level belongs to the connection and cannot change inside a transaction, so the connection is held around it.
@@ -102,12 +109,9 @@ function wrap(raw: Database.Database, claim: Database.Database | null): SqlDatab
           await sql`pragma synchronous = full`.execute(connection);
         }
       }),
-    [Symbol.asyncDispose]: async () => {
-      if (!raw.open) return;
-      // Whoever waits for the one connection goes first.
-      await db.connection().execute(async () => undefined);
-      await db.destroy();
-      claim?.close();
+    [Symbol.asyncDispose]: () => {
+      closed ??= close();
+      return closed;
     },
   };
 }

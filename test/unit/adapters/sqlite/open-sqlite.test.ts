@@ -126,7 +126,7 @@ describe("openSqlite", () => {
   it("lets work that is going on end before it closes, and takes none afterwards", async () => {
     const stores = await openSqlStores(openSqlite("sqlite::memory:"));
     const created = stores.runs.create(aRun());
-    await stores[Symbol.asyncDispose]();
+    await Promise.all([stores[Symbol.asyncDispose](), stores[Symbol.asyncDispose]()]);
     await expect(created).resolves.toBeUndefined();
     await expect(stores.ping()).rejects.toThrow(/destroyed|closed|not open/);
     await expect(stores[Symbol.asyncDispose]()).resolves.toBeUndefined();
