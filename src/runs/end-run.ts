@@ -23,23 +23,21 @@ export interface EndInputs {
 
 export function decideOutcome(inputs: EndInputs): RunOutcome {
   const { progress, failure } = inputs;
-  const error =
-    failure === null
-      ? (verdictError(progress) ?? deliveryError(inputs.files))
-      : toRunError(toServiceError(failure));
+  const ownError = failure === null ? verdictError(progress) : toRunError(toServiceError(failure));
+  const error = ownError ?? deliveryError(inputs.files);
   const state = error === null ? "completed" : failedState(error.code);
   const text = replaceBoxLinks(progress.text, state === "cancelled" ? [] : inputs.files);
+  const { verdict } = progress;
   return {
     state,
     endedAt: inputs.endedAt,
-    message: text === "" ? null : { content: text, partial: state !== "completed" },
+    message: text === "" ? null : { content: text, partial: ownError !== null },
     outboxLeft: inputs.outboxLeft,
     attachments: inputs.attachments,
     model: progress.model,
     toolRounds: progress.toolRounds,
     usage: inputs.countedUsage.model_calls > 0 ? inputs.countedUsage : progress.usage,
-    finishReason:
-      progress.verdict?.state === "completed" && error === null ? progress.verdict.finishReason : null,
+    finishReason: verdict?.state === "completed" && ownError === null ? verdict.finishReason : null,
     warnings: progress.warnings,
     error,
   };

@@ -153,7 +153,7 @@ export class Orchestrator {
       endedAt: this.#deps.clock.now(),
     });
     await closeCalls(this.#deps.transcripts, run, outcome.endedAt);
-    await recorder.closeTranscript(progress.text, outcome.state !== "completed");
+    await recorder.closeTranscript(progress.text, outcome.message?.partial ?? false);
     const event = await this.#deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));
     if (event !== null) this.#deps.events.notify(run.id, event.sequence);
     this.#report(run, { outcome, failure, durationMs: this.#deps.clock.elapsed() - parts.startedAt });
