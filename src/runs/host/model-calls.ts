@@ -54,7 +54,7 @@ export class ModelCalls {
     const resource = this.#deps.resources.find(({ model_id }) => model_id === call.modelId);
     const model = this.#deps.models.get(call.modelId);
     if (resource === undefined || model === undefined || !resource.operations.includes(operation))
-      throw this.#deps.gate.refuse(`${operation} of the model "${call.modelId}"`);
+      throw this.#deps.gate.refuse(`${operation} of the model "${call.modelId.slice(0, 100)}"`);
     const { messages, maxOutputTokens } = call;
     const tools = resource.abilities.includes("func_call") ? call.tools : [];
     return { model, request: { messages, tools, maxOutputTokens } };

@@ -1,6 +1,7 @@
 /** `history_page`: the run's own conversation, by pages (runs §17). */
 import { ServiceError } from "../../domain/errors.js";
 import type { HistoryPage, TranscriptItem } from "../../domain/history.js";
+import { prefixWithin } from "../../lib/code-points.js";
 import type { HistoryRequest } from "../../ports/run-host.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 
@@ -45,10 +46,20 @@ function parseCursor(cursor: string): number {
   throw new ServiceError("host.invalid_argument", "The history cursor is not one of this service.");
 }
 
+/** Of a text in parts each part is cut by itself. */
 function cutItem(item: TranscriptItem, maxChars: number): TranscriptItem {
   const { content } = item.message;
-  if (typeof content !== "string") return item;
-  const characters = [...content];
-  if (characters.length <= maxChars) return item;
-  return { ...item, message: { ...item.message, content: `${characters.slice(0, maxChars).join("")}...` } };
+  if (content === null) return item;
+  const cut =
+    typeof content === "string"
+      ? cutText(content, maxChars)
+      : content.map((part) =>
+          part.type === "text" ? { ...part, text: cutText(part.text, maxChars) } : part,
+        );
+  return { ...item, message: { ...item.message, content: cut } };
+}
+
+function cutText(text: string, maxChars: number): string {
+  const kept = prefixWithin(text, { chars: maxChars, bytes: Infinity });
+  return kept.length === text.length ? text : `${kept}...`;
 }

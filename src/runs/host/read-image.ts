@@ -1,6 +1,6 @@
 /** Bytes of an image attachment for a vision model, bounded (local-agent §4.4). */
 import type { Attachment, AttachmentSource } from "../../domain/attachment.js";
-import { toServiceError } from "../../domain/errors.js";
+import { type ErrorCode, toServiceError } from "../../domain/errors.js";
 import type { BlobStore } from "../../ports/blob-store.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch } from "../../ports/outbound-fetch.js";
@@ -14,51 +14,45 @@ export interface ReadImageDeps {
   readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
 }
 
+export interface ImageRequest {
+  readonly attachment: Attachment;
+  readonly source: AttachmentSource;
+  readonly maxBytes: number;
+}
+
 /** @returns null when the bytes cannot be had, are too many, or are no image */
 export async function readImage(
   deps: ReadImageDeps,
-  of: { readonly attachment: Attachment; readonly source: AttachmentSource; readonly maxBytes: number },
+  image: ImageRequest,
   options: CallOptions,
 ): Promise<ImageBytes | null> {
-  const bytes = await readBytes(deps, of.source, of.maxBytes, options);
+  const bytes = await readBytes(deps, image, options);
   if (bytes === null) return null;
-  const mimeType = await deps.sniffMimeType(of.attachment.name ?? "image", bytes);
+  const mimeType = await deps.sniffMimeType(image.attachment.name ?? "image", bytes);
   if (!mimeType.startsWith("image/")) return null;
   return { mimeType, base64: bytes.toString("base64"), sizeBytes: bytes.byteLength };
 }
 
 async function readBytes(
-  deps: ReadImageDeps,
-  source: AttachmentSource,
-  maxBytes: number,
+  { blobs, outbound }: ReadImageDeps,
+  { source, maxBytes }: ImageRequest,
   options: CallOptions,
 ): Promise<Buffer | null> {
-  switch (source.kind) {
-    case "blob":
-      if (source.sizeBytes > maxBytes) return null;
-      return collect(deps.blobs.read(source.sha256, null, options));
-    case "url":
-      return fetchBytes(deps.outbound, source.url, maxBytes, options);
-    case "refused":
-      return null;
-  }
-}
-
-async function fetchBytes(
-  outbound: OutboundFetch,
-  url: string,
-  maxBytes: number,
-  options: CallOptions,
-): Promise<Buffer | null> {
+  if (source.kind === "refused" || (source.kind === "blob" && source.sizeBytes > maxBytes)) return null;
   try {
-    await using file = await outbound.open(url, { maxBytes, timeoutMs: FETCH_TIMEOUT_MS }, options);
+    if (source.kind === "blob") return await collect(blobs.read(source.sha256, null, options));
+    const limits = { maxBytes, timeoutMs: FETCH_TIMEOUT_MS };
+    await using file = await outbound.open(source.url, limits, options);
     return await collect(file.bytes);
   } catch (error) {
     options.signal.throwIfAborted();
-    const { code } = toServiceError(error);
-    if (code.startsWith("outbound.") || code === "box.too_large") return null;
+    if (isNotToBeHad(toServiceError(error).code)) return null;
     throw error;
   }
+}
+
+function isNotToBeHad(code: ErrorCode): boolean {
+  return code.startsWith("outbound.") || code === "box.too_large" || code === "file.not_found";
 }
 
 /** The sources are bounded: blobs by the check of their size, URLs by the fetch itself. */

@@ -2,17 +2,24 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { JsonSchema, ToolOutcome, ToolResource } from "../../domain/tool.js";
 import { linkSignals } from "../../lib/link-signals.js";
+import { TimeLimit } from "../../lib/time-limit.js";
 import type { Clock } from "../../ports/clock.js";
+import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { CallOptions } from "../../ports/options.js";
-import type { NativeTool, ToolBox } from "../../ports/tool.js";
+import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
 import type { RunRecorder } from "../record-run.js";
+import { untilStopped } from "../until-stopped.js";
 import type { RunGate } from "./run-gate.js";
+
+/** Milliseconds a tool is waited for after it was stopped; one that does not react holds up nobody. */
+const STOP_GRACE_MS = 1000;
 
 export interface ToolCallDeps {
   readonly gate: RunGate;
   readonly recorder: RunRecorder;
   readonly clock: Clock;
+  readonly logger: Logger;
   readonly metrics: Metrics;
   readonly resources: readonly ToolResource[];
   readonly nativeTools: ReadonlyMap<string, NativeTool>;
@@ -48,14 +55,16 @@ export class ToolCalls {
     if (box === null)
       return { ok: false, error: `${tool.name} needs a box: bind the run's box first, then call it again.` };
     const startedAt = this.#deps.clock.elapsed();
-    const outcome = await this.#run(
-      request,
-      { tool, box, hasOwnLimit: resource.effect.kind === "box.exec" },
-      options,
-    );
-    const durationMs = this.#deps.clock.elapsed() - startedAt;
-    this.#deps.metrics.toolCalled({ tool: tool.name, ok: outcome.ok, durationMs });
-    return outcome;
+    let ok = false;
+    try {
+      const hasOwnLimit = resource.effect.kind === "box.exec";
+      const outcome = await this.#run(request, { tool, box, hasOwnLimit }, options);
+      ok = outcome.ok;
+      return outcome;
+    } finally {
+      const durationMs = this.#deps.clock.elapsed() - startedAt;
+      this.#deps.metrics.toolCalled({ tool: tool.name, ok, durationMs });
+    }
   }
 
   async #run(
@@ -63,26 +72,32 @@ export class ToolCalls {
     { tool, box, hasOwnLimit }: { tool: NativeTool; box: ToolBox; hasOwnLimit: boolean },
     options: CallOptions,
   ): Promise<ToolOutcome> {
+    using limit = new TimeLimit(() => new ServiceError("host.deadline_exceeded", "The tool's time is up."));
+    if (!hasOwnLimit) limit.restart(this.#deps.timeoutMs);
     using linked = this.#deps.gate.link(options);
-    const limit = AbortSignal.timeout(this.#deps.timeoutMs);
-    using limited = hasOwnLimit ? linkSignals(linked.signal) : linkSignals(linked.signal, limit);
+    using limited = linkSignals(linked.signal, limit.signal);
+    const call = { id: request.id, input: request.parameters };
     try {
-      return await this.#consume(
-        tool.run({ id: request.id, input: request.parameters }, box, limited),
-        request.id,
-      );
+      const events = untilStopped(tool.run(call, box, limited), {
+        signal: limited.signal,
+        graceMs: STOP_GRACE_MS,
+      });
+      return await this.#consume(events, request.id);
     } catch (error) {
       this.#deps.gate.check();
       options.signal.throwIfAborted();
-      if (!limit.aborted || hasOwnLimit) throw error;
-      return {
-        ok: false,
-        error: `${tool.name} did not finish within ${this.#deps.timeoutMs / 1000} s and was stopped. Ask for less at once.`,
-      };
+      if (limit.signal.aborted)
+        return {
+          ok: false,
+          error: `${tool.name} did not finish within ${this.#deps.timeoutMs / 1000} s and was stopped. Ask for less at once.`,
+        };
+      if (!(error instanceof ServiceError))
+        this.#deps.logger.error({ tool: tool.name }, "A tool failed in an unexpected way.", error);
+      throw error;
     }
   }
 
-  async #consume(events: ReturnType<NativeTool["run"]>, callId: string): Promise<ToolOutcome> {
+  async #consume(events: AsyncIterable<ToolEvent>, callId: string): Promise<ToolOutcome> {
     let outcome: ToolOutcome | null = null;
     for await (const event of events) {
       if (event.type === "outcome") outcome = event.outcome;
@@ -95,11 +110,14 @@ export class ToolCalls {
     throw new ServiceError("runner.tool_error", "A tool ended without an outcome.");
   }
 
+  /** @throws ServiceError `host.not_found` for a name no tool has, `host.unauthorized` for one outside the resources */
   #authorise(name: string): { resource: ToolResource; tool: NativeTool } {
     const resource = this.#deps.resources.find((candidate) => candidate.tool_name === name);
     const tool = this.#deps.nativeTools.get(name);
-    if (resource === undefined || tool === undefined || resource.source !== "native")
-      throw this.#deps.gate.refuse(`the tool "${name.slice(0, 100)}"`);
+    const shown = `the tool "${name.slice(0, 100)}"`;
+    if (resource === undefined && tool === undefined)
+      throw new ServiceError("host.not_found", `There is no ${shown.slice("the ".length)}.`);
+    if (resource?.source !== "native" || tool === undefined) throw this.#deps.gate.refuse(shown);
     return { resource, tool };
   }
 }
