@@ -1,4 +1,5 @@
 /** What a box means to the service: sessions found by their key, boxes bound by runs, rested when idle (box §2–§4, §11). */
+import { setMaxListeners } from "node:events";
 import type { BoxSettings, BoxStatus } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import type { RunId, SessionId } from "../domain/ids.js";
@@ -72,6 +73,8 @@ export class BoxService implements AsyncDisposable {
     const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
     this.#deps = { ...shared, rest, opener: new BoxOpener({ ...shared, rest }) };
     this.#settings = settings;
+    // Every bind in flight listens to it.
+    setMaxListeners(0, this.#life.signal);
     this.#engine = new EngineWatch({ ...deps, image: settings.settings.image });
     this.#tasks = this.#makeTasks();
   }
