@@ -34,8 +34,9 @@ export const boxesSchema = z.strictObject({
   max_boxes: z.int().min(1).max(HARD_MAX_BOXES).default(64).meta({
     description: "Boxes at one time, those being created or closed included.",
   }),
-  warm_pool: z.int().min(0).max(64).default(1).meta({
-    description: "Containers kept ready that belong to nobody yet.",
+  warm_pool: z.literal([0, 1]).default(1).meta({
+    description: "Containers kept ready that belong to nobody yet. Not served by this version.",
+    allowed: "0 or 1: this version makes boxes when they are needed",
   }),
   workspace_mb: z.int().min(0).max(1_048_576).nullable().default(null).meta({
     description: "Disk quota of a workspace; 0 = none, null = the profile's.",

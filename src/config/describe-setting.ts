@@ -26,6 +26,7 @@ export function describeAllowed(node: SchemaNode): string {
   if (node.anyOf !== undefined) return describeUnion(node.anyOf.filter(isNode));
   if (node.const !== undefined) return String(node.const);
   if (node.enum !== undefined) return `one of ${node.enum.map(String).join(", ")}`;
+  if (Array.isArray(node.type)) return describeUnion(node.type.map((type) => ({ ...node, type })));
   return describeType(node);
 }
 
@@ -83,6 +84,7 @@ function describeText(node: SchemaNode): string {
 
 function describeList(node: SchemaNode): string {
   const items = itemsOf(node);
+  if (items?.enum !== undefined) return `a list of any of ${items.enum.map(String).join(", ")}`;
   const most = node.maxItems === undefined ? "" : `, at most ${node.maxItems}`;
   return `a list${items === null || items.type === "object" ? "" : ` of ${describeAllowed(items)}`}${most}`;
 }

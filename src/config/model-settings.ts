@@ -50,7 +50,8 @@ export const modelSchema = z.strictObject({
     unit: "tokens",
   }),
   tokenizer: z.enum(TOKENIZERS).default("auto").meta({
-    description: "What counts the tokens of this model; `auto` picks by its name.",
+    description:
+      "What counts the tokens of this model; `auto` picks by its name. Read by later versions: this one counts none.",
   }),
   extra_args: z.record(z.string().min(1), z.unknown()).default({}).meta({
     description: "Fields added to every request as they stand.",

@@ -21,8 +21,9 @@ const keySchema = z.strictObject({
   role: z.enum(["client", "admin"]).default("client").meta({
     description: "`client`: runs and files of the tenant; `admin`: also metrics and the state of boxes.",
   }),
-  trust_identity_headers: z.boolean().default(false).meta({
-    description: "Whether headers that name a chat count for this key.",
+  trust_identity_headers: z.literal(false).default(false).meta({
+    description: "Whether headers that name a chat count for this key. Not served by this version.",
+    allowed: "false: this version does not serve it",
   }),
 });
 export type ApiKey = z.infer<typeof keySchema>;

@@ -7,11 +7,18 @@ export type RunnerConfig = z.infer<typeof runnerConfigSchema>;
 
 /** What a pipeline lets its runner use, besides what the runner config selects (runs §15.2). */
 export const resourcePolicySchema = z.strictObject({
-  allowed_model_uuids: z.array(z.string()).default([]),
+  allowed_model_uuids: z
+    .array(z.string())
+    .default([])
+    .describe("Models besides those that the runner config selects."),
   /** Null = every native tool; a list = only these. */
-  allowed_tool_names: z.array(z.string()).nullable().default(null),
-  allow_plugin_storage: z.boolean().default(true),
-  allow_workspace_storage: z.boolean().default(false),
+  allowed_tool_names: z
+    .array(z.string())
+    .nullable()
+    .default(null)
+    .describe("Native tools that may be used; null = every one."),
+  allow_plugin_storage: z.boolean().default(true).describe("Whether the runner may keep values of its own."),
+  allow_workspace_storage: z.boolean().default(false).describe("Whether it may keep values of the tenant."),
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 
