@@ -197,7 +197,7 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
     proves("FLOW-10");
     using _model = await begin([
       runs("sleep 600 & sleep 600"),
-      runs("pgrep -c -u "$(id -u)" sleep"),
+      runs('pgrep -c -u "$(id -u)" sleep'),
       late((request) => text(JSON.parse(lastToolResults(request)[0] ?? "{}").stdout)),
     ]);
     const started = await service.fetch("/v1/runs", {

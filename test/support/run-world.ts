@@ -1,0 +1,220 @@
+/** The whole of `src/runs` over stores in memory, a fake engine and scripted runners: what compose builds, for unit tests. */
+import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
+import { LocalRunEvents } from "../../src/adapters/system/local-run-events.js";
+import { BoxService } from "../../src/box/box-service.js";
+import type { BoxSettings } from "../../src/domain/box.js";
+import type { RunId } from "../../src/domain/ids.js";
+import type { Message } from "../../src/domain/message.js";
+import type { RunEvent } from "../../src/domain/run.js";
+import { KeyedLock } from "../../src/lib/keyed-lock.js";
+import type { ChatModel } from "../../src/ports/chat-model.js";
+import type { RunRecord } from "../../src/ports/run-store.js";
+import type { Runner } from "../../src/ports/runner.js";
+import type { NativeTool } from "../../src/ports/tool.js";
+import { ActiveRuns } from "../../src/runs/active-runs.js";
+import type { ModelFacts, Offer } from "../../src/runs/authorise-resources.js";
+import type { HostDeps } from "../../src/runs/host/create-run-host.js";
+import { Orchestrator } from "../../src/runs/orchestrator.js";
+import type { PlanDeps } from "../../src/runs/plan-run.js";
+import type { Pipeline } from "../../src/runs/resolve-binding.js";
+import { RunnerRegistry } from "../../src/runs/runner-registry.js";
+import { ServeRuns } from "../../src/runs/serve-runs.js";
+import { offerNativeTools } from "../../src/tools/tool-catalog.js";
+import { CountingIds } from "../fakes/counting-ids.js";
+import { FakeBoxBackend } from "../fakes/fake-box-backend.js";
+import { FakeClock } from "../fakes/fake-clock.js";
+import { FakeMetrics } from "../fakes/fake-metrics.js";
+import { FakeOutboundFetch } from "../fakes/fake-outbound-fetch.js";
+import { KeptLogger } from "../fakes/kept-logger.js";
+import { ScriptedRunner } from "../fakes/scripted-runner.js";
+import { aPipeline, modelsOf, pipelinesOf } from "./builders.js";
+
+export interface WorldOptions {
+  readonly runner?: Runner;
+  readonly pipelines?: readonly Pipeline[];
+  readonly models?: readonly ModelFacts[];
+  readonly chatModels?: ReadonlyMap<string, ChatModel>;
+  readonly tools?: readonly NativeTool[];
+  readonly backend?: FakeBoxBackend;
+  readonly outbound?: FakeOutboundFetch;
+  readonly boxesEnabled?: boolean;
+  readonly workspaceMode?: BoxSettings["workspaceMode"];
+  readonly deadlineSec?: number;
+  readonly toolTimeoutMs?: number;
+  readonly stores?: MemoryStores;
+}
+
+export interface RunWorld extends AsyncDisposable {
+  readonly stores: MemoryStores;
+  readonly clock: FakeClock;
+  readonly logger: KeptLogger;
+  readonly metrics: FakeMetrics;
+  readonly backend: FakeBoxBackend;
+  readonly boxes: BoxService;
+  readonly active: ActiveRuns;
+  readonly plan: PlanDeps;
+  readonly host: HostDeps;
+  readonly orchestrator: Orchestrator;
+  readonly serve: ServeRuns;
+  /** Stores a run and executes it. @returns its record as it stands then */
+  execute(run: RunRecord): Promise<RunRecord>;
+  record(id: RunId): Promise<RunRecord>;
+  eventsOf(id: RunId): Promise<readonly RunEvent[]>;
+  /** Messages of a conversation, oldest first. */
+  transcriptOf(conversation: string): Promise<readonly { message: Message; partial: boolean }[]>;
+}
+
+export const BOX_SETTINGS: BoxSettings = {
+  image: "any",
+  cpus: 1,
+  memoryMb: 512,
+  pidsLimit: 128,
+  readOnlyRootfs: true,
+  network: "none",
+  workspaceMode: "rw",
+  workspaceQuotaMb: 0,
+  execTimeoutSec: 30,
+  execMaxTimeoutSec: 300,
+};
+
+export const NEVER = new AbortController().signal;
+const MIB = 1024 * 1024;
+
+export function aRunWorld(options: WorldOptions = {}): RunWorld {
+  const clock = new FakeClock();
+  const stores = options.stores ?? openMemoryStores({ clock });
+  const base = {
+    clock,
+    ids: new CountingIds(),
+    logger: new KeptLogger(),
+    metrics: new FakeMetrics(),
+    events: new LocalRunEvents(),
+    active: new ActiveRuns(),
+    ...stores,
+  };
+  const backend = options.backend ?? new FakeBoxBackend();
+  const boxes = new BoxService(
+    { ...base, backend },
+    {
+      enabled: options.boxesEnabled ?? true,
+      settings: { ...BOX_SETTINGS, workspaceMode: options.workspaceMode ?? "rw" },
+      maxBoxes: 8,
+      idleTtlSec: 300,
+      workspaceTtlDays: 14,
+    },
+  );
+  const plan = aPlan(options);
+  const host = { ...base, ...aHost(options), box: { ...base, boxes, ...boxParts(options) } };
+  const orchestrator = new Orchestrator({
+    ...base,
+    plan,
+    host,
+    settings: {
+      deadlineSec: options.deadlineSec ?? 300,
+      hostVersion: "1.2.3",
+      maxFileBytes: 10 * MIB,
+      canExport: (options.workspaceMode ?? "rw") === "rw",
+    },
+  });
+  const serve = new ServeRuns({
+    ...base,
+    admit: { ...base, plan, prepare: { ...base, maxFileBytes: 10 * MIB }, boxes },
+    keys: stores.idempotency,
+    orchestrator,
+  });
+  return {
+    ...base,
+    stores,
+    backend,
+    boxes,
+    plan,
+    host,
+    orchestrator,
+    serve,
+    ...readers(stores, orchestrator),
+    ...closing(serve, boxes),
+  };
+}
+
+function aPlan(options: WorldOptions): PlanDeps {
+  const tools = options.tools ?? [];
+  const facts = {
+    boxesEnabled: options.boxesEnabled ?? true,
+    workspaceMode: options.workspaceMode ?? "rw",
+  };
+  const offer: Offer = {
+    models: modelsOf(...(options.models ?? [])),
+    tools: offerNativeTools(tools, facts),
+  };
+  return {
+    pipelines: pipelinesOf(...(options.pipelines ?? [aPipeline()])),
+    runners: new RunnerRegistry([options.runner ?? new ScriptedRunner()]),
+    offer,
+  };
+}
+
+function aHost(options: WorldOptions): Pick<HostDeps, "models" | "nativeTools" | "toolTimeoutMs"> {
+  return {
+    models: options.chatModels ?? new Map<string, ChatModel>(),
+    nativeTools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+    toolTimeoutMs: options.toolTimeoutMs ?? 120_000,
+  };
+}
+
+function boxParts(options: WorldOptions) {
+  return {
+    outbound: options.outbound ?? new FakeOutboundFetch(),
+    sniffMimeType: sniffByName,
+    exportLocks: new KeyedLock<RunId>(),
+    importLimits: {
+      maxFileBytes: 10 * MIB,
+      maxFiles: 20,
+      maxTotalBytes: 50 * MIB,
+      urlTimeoutMs: 30_000,
+    },
+    exportLimits: { maxFileBytes: 10 * MIB, maxFiles: 100, maxTotalBytes: 50 * MIB },
+  };
+}
+
+/** Enough of a type for tests: the extension decides. */
+export async function sniffByName(name: string): Promise<string> {
+  if (name.endsWith(".png")) return "image/png";
+  return name.endsWith(".txt") || name.endsWith(".csv") ? "text/plain" : "application/octet-stream";
+}
+
+function readers(
+  stores: MemoryStores,
+  orchestrator: Orchestrator,
+): Pick<RunWorld, "execute" | "record" | "eventsOf" | "transcriptOf"> {
+  const record = async (id: RunId): Promise<RunRecord> => {
+    const tenants = ["main", "other"];
+    for (const tenant of tenants) {
+      const found = await stores.runs.get(tenant, id);
+      if (found !== null) return found;
+    }
+    throw new Error(`There is no run ${id}.`);
+  };
+  return {
+    record,
+    execute: async (run) => {
+      await stores.runs.create(run);
+      await orchestrator.execute(run);
+      return record(run.id);
+    },
+    eventsOf: (id) => stores.runs.eventsAfter(id, 0, 1_000_000),
+    transcriptOf: async (conversation) => {
+      const page = { direction: "forward" as const, from: null, limit: 1000 };
+      const items = await stores.transcripts.page("main", conversation, page);
+      return items.map(({ message, partial }) => ({ message, partial }));
+    },
+  };
+}
+
+function closing(serve: ServeRuns, boxes: BoxService): AsyncDisposable {
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await serve.stop(0);
+      await boxes[Symbol.asyncDispose]();
+    },
+  };
+}
