@@ -3,7 +3,7 @@
 export interface JsonObjects {
   /** Whole objects, as text, in order; their brackets match, which does not make each of them valid JSON. */
   readonly objects: readonly string[];
-  /** What follows the last whole object, without white space around it. */
+  /** What follows the last whole object, from its first visible character on. */
   readonly rest: string;
 }
 
@@ -13,10 +13,10 @@ export function splitJsonObjects(text: string): JsonObjects {
   let start = 0;
   for (;;) {
     const rest = text.slice(start).trimStart();
-    if (!rest.startsWith("{")) return { objects, rest: rest.trimEnd() };
+    if (!rest.startsWith("{")) return { objects, rest };
     const begin = text.length - rest.length;
     const end = endOfValue(text, begin);
-    if (end === null) return { objects, rest: rest.trimEnd() };
+    if (end === null) return { objects, rest };
     objects.push(text.slice(begin, end));
     start = end;
   }

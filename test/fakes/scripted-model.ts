@@ -6,7 +6,7 @@ import { type ErrorCode, ServiceError } from "../../src/domain/errors.js";
 import type { TurnUsage } from "../../src/domain/usage.js";
 import type { CallPiece, ChatChunk, ChatModel, ChatReply, ChatRequest } from "../../src/ports/chat-model.js";
 import type { CallOptions } from "../../src/ports/options.js";
-import { CallAssembler } from "../../src/runners/local-agent/assemble-calls.js";
+import { type AssembledCall, CallAssembler } from "../../src/runners/local-agent/assemble-calls.js";
 
 /** Yields the chunks of one reply, or throws; the same for both modes. */
 export type Step = (request: ChatRequest, options: CallOptions) => AsyncIterable<ChatChunk>;
@@ -131,8 +131,8 @@ export function cutAfter(...pieces: readonly string[]): Step {
 
 /** Any exception of the code in between. */
 export function throwing(error: Error): Step {
-  // biome-ignore lint/correctness/useYield: a stream that fails at once has nothing to yield.
   return async function* () {
+    yield* [];
     throw error;
   };
 }
@@ -152,27 +152,30 @@ export function hanging(): Step {
 
 async function collect(stream: AsyncIterable<ChatChunk>): Promise<ChatReply> {
   const assembler = new CallAssembler();
-  let reply: { text: string; reasoning: string } = { text: "", reasoning: "" };
-  let last: Pick<ChatReply, "finishReason" | "usage"> = { finishReason: null, usage: null };
-  let extra: Record<string, unknown> = {};
+  const texts: string[] = [];
+  const reasoning: string[] = [];
+  const extra: Record<string, unknown> = {};
+  let [finishReason, usage]: [string | null, TurnUsage | null] = [null, null];
   for await (const chunk of stream) {
-    reply = { text: reply.text + (chunk.text ?? ""), reasoning: reply.reasoning + (chunk.reasoning ?? "") };
+    texts.push(chunk.text ?? "");
+    reasoning.push(chunk.reasoning ?? "");
     for (const piece of chunk.calls ?? []) assembler.push(piece);
-    extra = { ...extra, ...chunk.extra };
-    last = { finishReason: chunk.finishReason ?? last.finishReason, usage: chunk.usage ?? last.usage };
+    Object.assign(extra, chunk.extra);
+    finishReason = chunk.finishReason ?? finishReason;
+    usage = chunk.usage ?? usage;
   }
   return {
-    text: reply.text === "" ? null : reply.text,
-    reasoning: reply.reasoning === "" ? null : reply.reasoning,
-    calls: assembler.calls.map((call) => ({
-      ...(call.id === null ? {} : { id: call.id }),
-      name: call.name,
-      arguments: call.argumentsText,
-      extra: call.extra,
-    })),
+    text: texts.join("") || null,
+    reasoning: reasoning.join("") || null,
+    calls: assembler.calls.map(toWholePiece),
     extra,
-    ...last,
+    finishReason,
+    usage,
   };
+}
+
+function toWholePiece({ id, name, argumentsText, extra }: AssembledCall): CallPiece {
+  return { ...(id === null ? {} : { id }), name, arguments: argumentsText, extra };
 }
 
 function begin({ reasoning }: ReplyFacts): readonly ChatChunk[] {
@@ -188,15 +191,14 @@ function end({ finishReason, usage }: ReplyFacts, usual: string): readonly ChatC
 
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  await new Promise<void>((resolve, reject) => {
-    const stop = (): void => reject(signal.reason instanceof Error ? signal.reason : new Error("aborted"));
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(
-      () => {
-        signal.removeEventListener("abort", stop);
-        resolve();
-      },
-      (error: unknown) => reject(error instanceof Error ? error : new Error(String(error))),
-    );
+  const listening = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true, signal: listening.signal });
   });
+  try {
+    await Promise.race([work, aborted]);
+  } finally {
+    listening.abort();
+  }
+  signal.throwIfAborted();
 }

@@ -11,7 +11,7 @@ const MAX_ITERATIONS = 1000;
 const wholeNumber = (min: number, fallback: number) => z.number().int().min(min).catch(fallback);
 
 const configSchema = z.object({
-  model: z.object({ primary: z.unknown(), fallbacks: z.unknown() }).catch({ primary: "", fallbacks: [] }),
+  model: z.object({ primary: z.unknown().optional(), fallbacks: z.unknown().optional() }).catch({}),
   timeout: z.union([z.null(), z.number().int().min(0)]).catch(300),
   prompt: z.array(z.unknown()).catch(DEFAULT_PROMPT),
   "remove-think": z.literal(true).or(z.literal(false)).catch(false),

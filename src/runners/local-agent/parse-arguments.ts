@@ -27,9 +27,9 @@ export function parseArguments(text: string): ParsedArguments {
 function readSeveral(text: string): ParsedArguments {
   const { objects, rest } = splitJsonObjects(text);
   const parsed = objects.map(parseJson).filter(isObject);
-  if (rest === "" && parsed.length > 1 && parsed.length === objects.length)
+  if (rest.trim() === "" && parsed.length > 1 && parsed.length === objects.length)
     return { kind: "objects", objects: parsed, asReceived: false };
-  return { kind: isCutJson(rest === "" ? text : rest) ? "cut" : "invalid" };
+  return { kind: isCutJson(rest.trim() === "" ? text : rest) ? "cut" : "invalid" };
 }
 
 /** @returns undefined where the text is no JSON */
