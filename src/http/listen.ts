@@ -46,6 +46,8 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
       requestTimeout: REQUEST_TIME_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
+      // The app refuses it itself, with the envelope.
+      requireHostHeader: false,
     },
     app,
   );

@@ -1,6 +1,6 @@
 /** Reads multipart/form-data: fields as text, file parts straight into the blob staging, never into memory (api §2, §3). */
 import type { Request, Response } from "express";
-import multer from "multer";
+import multer, { MulterError } from "multer";
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
@@ -90,8 +90,7 @@ async function parseForm(
     intake.onRefusal = reject;
     const end = (error?: unknown): void => {
       if (error === undefined) resolve();
-      else
-        reject(error instanceof Error ? error : new Error("The form could not be read.", { cause: error }));
+      else reject(error instanceof MulterError ? error : unreadable(error));
     };
     Promise.resolve(parse(request, response, end)).catch(end);
   });
@@ -183,6 +182,14 @@ class FormIntake implements multer.StorageEngine, AsyncDisposable {
     this.#isClosed = true;
     await this.#stack[Symbol.asyncDispose]();
   }
+}
+
+/** What is no refusal of ours and no limit is a form that ends too early or breaks its own rules. */
+function unreadable(cause: unknown): ServiceError {
+  return new ServiceError("request.invalid", "The form could not be read.", {
+    hint: "Send multipart/form-data with a boundary, complete to its end.",
+    cause,
+  });
 }
 
 function tooLarge(what: string, limit: number, seen: string): ServiceError {

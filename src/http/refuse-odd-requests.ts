@@ -26,6 +26,7 @@ export function findHeaderFault(rawHeaders: readonly string[]): string | null {
     if (name === "transfer-encoding" && rawHeaders[i + 1]?.trim().toLowerCase() !== "chunked")
       return "The only transfer encoding that is served is chunked.";
   }
+  if (!counts.has("host")) return "The header host is missing.";
   const twice = SINGLE.find((name) => (counts.get(name) ?? 0) > 1);
   return twice === undefined ? null : `The header ${twice} stands more than once.`;
 }

@@ -56,7 +56,16 @@ export function readThrown(thrown: unknown): ServiceError {
   if (thrown instanceof MulterError) return readMulterError(thrown);
   if (thrown instanceof URIError) return new ServiceError("request.invalid", "The path is not valid UTF-8.");
   const facts = readParserFacts(thrown);
-  return facts === null ? toServiceError(thrown) : readParserError(facts, thrown);
+  if (facts !== null) return readParserError(facts, thrown);
+  return isCallersFault(thrown)
+    ? new ServiceError("request.invalid", "The body could not be read.", { cause: thrown })
+    : toServiceError(thrown);
+}
+
+/** Express and its parser mark what the caller did wrong by a status, as for a body that cannot be unpacked. */
+function isCallersFault(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || !("status" in thrown)) return false;
+  return typeof thrown.status === "number" && thrown.status >= 400 && thrown.status < 500;
 }
 
 interface ParserFacts {

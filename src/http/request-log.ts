@@ -34,8 +34,7 @@ function logRequest(
   const status = response.statusCode;
   metrics.requestHandled({ route: route ?? "none", method, status, durationMs });
   const outcome = response.writableFinished ? "answered" : "client_gone";
-  const path = request.path.slice(0, 200);
-  const fields = { ...describe(context), method, path, status, outcome, durationMs };
+  const fields = { ...describe(context), method, status, outcome, durationMs };
   if (error?.code === "internal") logger.error(fields, "A request failed.", error.cause);
   else if (status >= 500) logger.warn(fields, "A request failed.");
   else if (route !== null && QUIET.has(route)) logger.debug(fields, "A request was answered.");
