@@ -243,7 +243,7 @@ function buildRuns(config: Config, { base, boxes, models }: RunParts): ServeRuns
       canExport: workspaceMode === "rw",
     },
   });
-  const prepare = { ...shared, maxFileBytes: config.inbound.max_file_bytes };
+  const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
   return new ServeRuns({
     ...shared,
     admit: { ...shared, plan, prepare, boxes },

@@ -7,6 +7,7 @@ import type { ContentItem, RunInput } from "../domain/event.js";
 import type { FileId } from "../domain/ids.js";
 import type { BlobStore } from "../ports/blob-store.js";
 import type { FileStore } from "../ports/file-store.js";
+import type { CallOptions } from "../ports/options.js";
 import type { IncomingContent } from "./run-request.js";
 
 export interface PreparedInput {
@@ -18,9 +19,16 @@ export interface PreparedInput {
 export interface PrepareDeps {
   readonly blobs: BlobStore;
   readonly files: FileStore;
+  /** Type by the first bytes and the name. */
+  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
   /** Bytes of one attachment (box §7.3). */
   readonly maxFileBytes: number;
 }
+
+/** First bytes that tell a type. */
+const HEAD_BYTES = 4100;
+/** What clients send when they know no type. */
+const UNKNOWN_TYPE = "application/octet-stream";
 
 type IncomingAttachment = Extract<IncomingContent, { type: "attachment" }>;
 
@@ -29,6 +37,7 @@ export async function prepareInput(
   deps: PrepareDeps,
   tenant: string,
   request: { readonly text: string | null; readonly contents: readonly IncomingContent[] },
+  options: CallOptions,
 ): Promise<PreparedInput> {
   const contents: ContentItem[] = [];
   const attachments: Attachment[] = [];
@@ -40,7 +49,7 @@ export async function prepareInput(
       continue;
     }
     const index = attachments.length;
-    const stored = await storeAttachment(deps, tenant, item);
+    const stored = await tellType(deps, await storeAttachment(deps, tenant, item), options);
     const reference = `attachment-${index}`;
     contents.push({ type: "attachment", reference });
     attachments.push(describe(reference, item, stored));
@@ -75,6 +84,21 @@ async function storeAttachment(
     default:
       return source satisfies never;
   }
+}
+
+/** The declared type is a hint; where it says nothing, the bytes are asked. */
+async function tellType(
+  deps: PrepareDeps,
+  stored: StoredAttachment,
+  options: CallOptions,
+): Promise<StoredAttachment> {
+  const { source, mimeType } = stored;
+  if (source.kind !== "blob" || (mimeType !== null && mimeType !== UNKNOWN_TYPE)) return stored;
+  const parts: Uint8Array[] = [];
+  const range = { start: 0, end: Math.min(source.sizeBytes, HEAD_BYTES) - 1 };
+  if (range.end >= 0)
+    for await (const part of deps.blobs.read(source.sha256, range, options)) parts.push(part);
+  return { ...stored, mimeType: await deps.sniffMimeType(stored.name ?? "", Buffer.concat(parts)) };
 }
 
 async function useFile(

@@ -118,7 +118,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   });
   const serve = new ServeRuns({
     ...base,
-    admit: { ...base, plan, prepare: { ...base, maxFileBytes: 10 * MIB }, boxes },
+    admit: { ...base, plan, prepare: { ...base, sniffMimeType: sniffByName, maxFileBytes: 10 * MIB }, boxes },
     keys: stores.idempotency,
     orchestrator,
   });
