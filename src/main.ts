@@ -90,7 +90,7 @@ function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url:
   const model = modelLine(config);
   const key = config.server.keys.length === 0 ? "" : ` -H "Authorization: Bearer $BERTH_API_KEY"`;
   const text =
-    'Here is a table. ```bash\\nhead -3 \\"$BERTH_INBOX\\"/0/*; wc -l \\"$BERTH_INBOX\\"/0/* > \\"$BERTH_OUTBOX/lines.txt\\"\\n```';
+    'Here is a table.\\n```bash\\nhead -3 \\"$BERTH_INBOX\\"/0/*; wc -l \\"$BERTH_INBOX\\"/0/* > \\"$BERTH_OUTBOX/lines.txt\\"\\n```';
   const lines = [
     `Berth ${VERSION} listens on ${url}`,
     `Model: ${model}`,
@@ -98,7 +98,7 @@ function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url:
     "Try it, in another terminal (a message with a file):",
     "",
     `  printf 'city,sales\\nRome,3\\nOslo,5\\n' > /tmp/table.csv`,
-    `  curl -s ${url}/v1/runs${key} -F 'request={"chat":{"launcher_id":"42"},"input":{"text":"${text}"}}' -F 'file=@/tmp/table.csv'`,
+    `  curl -s ${url}/v1/runs${key} --form-string 'request={"chat":{"launcher_id":"42"},"input":{"text":"${text}"}}' -F 'file=@/tmp/table.csv'`,
     "",
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
