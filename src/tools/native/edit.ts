@@ -8,7 +8,7 @@ import { describeFault, resolveToolPath } from "../box-path.js";
 import { defineTool, failure, success } from "../define-tool.js";
 import { onePiece } from "../one-piece.js";
 import { text } from "../tool-input.js";
-import { readPieces } from "./read-stream.js";
+import { explainNoFile, readPieces } from "./read-stream.js";
 import { MAX_EDIT_BYTES, replaceOnce } from "./replace-once.js";
 
 const inputSchema = z.object({
@@ -59,6 +59,8 @@ async function readWhole(path: string, files: BoxFiles, options: CallOptions): P
   const sink = (bytes: Uint8Array): boolean => pieces.push(bytes) > 0;
   const request = { path, offset: 0, length: MAX_EDIT_BYTES + 1 };
   const reading = await readPieces(files, { request, sink }, options);
+  if (!reading.ok && reading.fault === "not_regular")
+    return { ok: false, error: await explainNoFile(path, files, options) };
   if (!reading.ok) return { ok: false, error: describeFault(path, reading.fault) };
   const bytes = Buffer.concat(pieces);
   if (bytes.length <= MAX_EDIT_BYTES) return { ok: true, bytes, entry: reading.entry };

@@ -2,6 +2,7 @@
 import type { FileEntry } from "../../domain/box.js";
 import type { BoxFiles, FileFault, ReadRequest } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
+import { describeFault } from "../box-path.js";
 
 export type FileReading =
   | { readonly ok: true; readonly entry: FileEntry }
@@ -28,4 +29,11 @@ export async function readPieces(
     if (piece.length > 0 && !source.sink(piece)) break;
   }
   return entry === null ? { ok: false, fault: "unreadable" } : { ok: true, entry };
+}
+
+/** What is wrong with a path that is no regular file: a link at its end is a way out of the boundary (box §6.3). */
+export async function explainNoFile(path: string, files: BoxFiles, options: CallOptions): Promise<string> {
+  const [answer] = await files.stat([path], options);
+  const isLink = answer !== undefined && "entry" in answer && answer.entry.kind === "link";
+  return describeFault(path, isLink ? "symlink_component" : "not_regular");
 }

@@ -2,13 +2,14 @@
 import { z } from "zod";
 import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
-import { describeFault, resolveToolPath } from "../box-path.js";
+import { resolveToolPath } from "../box-path.js";
 import { defineTool, failure } from "../define-tool.js";
 import { choice, count, optionalNumber, text } from "../tool-input.js";
 import { readBytes } from "./read-bytes.js";
 import { readDirectory } from "./read-directory.js";
 import { readLines } from "./read-lines.js";
 import type { ReadPlan } from "./read-plan.js";
+import { explainNoFile } from "./read-stream.js";
 
 const MAX_LINES = 10_000;
 const MAX_BYTES = 51_200;
@@ -67,5 +68,5 @@ async function readPath(
   const { files } = box.handle;
   const answer = plan.byBytes ? await readBytes(plan, files, options) : await readLines(plan, files, options);
   const listed = answer ?? (await readDirectory(plan.path, files, options));
-  return listed ?? failure(describeFault(plan.path, "not_regular"));
+  return listed ?? failure(await explainNoFile(plan.path, files, options));
 }

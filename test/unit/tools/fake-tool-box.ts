@@ -53,6 +53,8 @@ export class FakeToolBox implements ToolBox, BoxFiles {
   settings = SETTINGS;
   readonly tree = new Map<string, FakeFile>();
   readonly faults = new Map<string, FileFault>();
+  /** Paths that are symbolic links. */
+  readonly links = new Set<string>();
   /** Every request to the box, by kind. */
   readonly requests: string[] = [];
   readonly commands: ExecRequest[] = [];
@@ -115,7 +117,8 @@ export class FakeToolBox implements ToolBox, BoxFiles {
     return this.#answer("list", options, () => {
       const fault = this.faults.get(request.path);
       if (fault !== undefined) return { ok: false, fault };
-      if (this.tree.has(request.path)) return { ok: false, fault: "not_directory" as const };
+      if (this.tree.has(request.path) || this.links.has(request.path))
+        return { ok: false, fault: "not_directory" as const };
       if (!this.#isDirectory(request.path)) return { ok: false, fault: "not_found" as const };
       const entries = this.#below(request);
       return {
@@ -160,7 +163,7 @@ export class FakeToolBox implements ToolBox, BoxFiles {
       yield { type: "fault", index, fault: fault ?? "not_found" };
       return;
     }
-    if (file === undefined) {
+    if (file === undefined || entry.kind === "link") {
       yield { type: "fault", index, fault: "not_regular" };
       return;
     }
@@ -207,6 +210,17 @@ export class FakeToolBox implements ToolBox, BoxFiles {
 
   #entry(path: string): FileEntry | null {
     const file = this.tree.get(path);
+    if (this.links.has(path))
+      return {
+        path,
+        kind: "link",
+        sizeBytes: 1,
+        linkCount: 1,
+        mode: 0o777,
+        modifiedMs: 0,
+        version: path,
+        readable: true,
+      };
     const shared = { path, linkCount: 1, readable: true };
     if (file !== undefined)
       return {

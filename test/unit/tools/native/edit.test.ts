@@ -56,6 +56,12 @@ describe("edit", () => {
     expect(await resultOf(edit, full, replace("y", "z"))).toMatchObject({ size: MAX_EDIT_BYTES });
   });
 
+  it("says that a link escapes", async () => {
+    const box = boxWith("a");
+    box.links.add(PATH);
+    expect(await errorOf(edit, box, replace("a", "b"))).toMatch(/escapes: a part of it is a symbolic link/);
+  });
+
   it("notices a change made in between and leaves it alone", async () => {
     const box = boxWith("old");
     box.beforeWrite = () => box.put(PATH, "theirs");

@@ -244,6 +244,12 @@ describe("read of what is no text file", () => {
     expect(await errorOf(read, box, { path: PATH })).toMatch(reason);
   });
 
+  it("says that a link escapes", async () => {
+    const box = boxWith("x");
+    box.links.add(PATH);
+    expect(await errorOf(read, box, { path: PATH })).toMatch(/escapes: a part of it is a symbolic link/);
+  });
+
   it("passes the loss of the engine on", async () => {
     const box = boxWith("x");
     box.isLost = true;

@@ -57,6 +57,14 @@ describe("write", () => {
     expect(await errorOf(write, box, { path: "a", content: "mine" })).toMatch(/was made by something else/);
   });
 
+  it("says that a link escapes", async () => {
+    const box = new FakeToolBox();
+    box.links.add("/workspace/a");
+    expect(await errorOf(write, box, { path: "a", content: "x" })).toMatch(
+      /escapes: a part of it is a symbolic link/,
+    );
+  });
+
   it("refuses to write over a directory", async () => {
     const box = new FakeToolBox();
     box.put("/workspace/d/a", "");
