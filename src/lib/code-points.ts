@@ -54,7 +54,11 @@ export function suffixWithin(text: string, limits: TextLimits): string {
 
 function countPairs(text: string): number {
   let pairs = 0;
-  for (let i = 0; i < text.length; i += widthAt(text, i)) if (widthAt(text, i) === 2) pairs += 1;
+  for (let i = 0; i < text.length; i += 1) {
+    if (!isHigh(text.charCodeAt(i)) || !isLow(text.charCodeAt(i + 1))) continue;
+    pairs += 1;
+    i += 1;
+  }
   return pairs;
 }
 

@@ -13,6 +13,7 @@ import type { BoxHandle } from "../../src/ports/box-handle.js";
 import type { NativeTool, ToolBox } from "../../src/ports/tool.js";
 import { nativeTools } from "../../src/tools/native/index.js";
 import { FOREVER, hasEngine, TestEngine } from "../support/engine.js";
+import { proves } from "../support/proves.js";
 
 const MIB = 1024 * 1024;
 const TOOLS = new Map(nativeTools({ outputChars: 4000 }).map((tool) => [tool.name, tool]));
@@ -249,6 +250,29 @@ describe.skipIf(!hasEngine())("native tools in a real box", () => {
     expect(await error("glob", { pattern: "*", path: `${directory}/linked` })).toMatch(/escapes/);
     expect(await error("grep", { pattern: "root", path: `${directory}/linked` })).toMatch(/escapes/);
     expect(await error("exec", { command: "id", workdir: "/etc" })).toMatch(/escapes/);
+  });
+
+  it("leaks nothing and writes nothing outside while a directory is swapped for a link again and again", async () => {
+    proves("TOOL-06");
+    await shell("mkdir d; echo mine > d/a; echo foreign > /tmp/a");
+    await shell("(while [ ! -e stop ]; do mv d away; ln -s /tmp d; rm d; mv away d; done) >/dev/null 2>&1 &");
+    const seen = new Set<string>();
+    for (let i = 0; i < 25; i += 1) {
+      const path = `${directory}/d/a`;
+      const answers = await Promise.all([
+        call("read", { path }),
+        call("edit", { path, old_string: "foreign", new_string: "changed" }),
+        call("grep", { pattern: "foreign", path: `${directory}/d` }),
+        call("write", { path: `${directory}/d/w${i}`, content: "x" }),
+      ]);
+      for (const answer of answers) seen.add(JSON.stringify(answer));
+    }
+    await shell("touch stop");
+    expect([...seen].filter((answer) => answer.includes('"content":"foreign"'))).toEqual([]);
+    expect((await shell("sleep 0.2; cat /tmp/a; ls /tmp"))["stdout"]).toMatch(/^foreign\na\n(?!w)/);
+    expect(await error("read", { path: "../etc/passwd" })).toMatch(/escapes/);
+    await shell("rm -rf d away; ln -s /tmp d");
+    expect(await error("read", { path: `${directory}/d/a` })).toMatch(/escapes/);
   });
 
   it("exports exactly the files named and says that their sources are gone", async () => {
