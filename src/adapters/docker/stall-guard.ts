@@ -13,6 +13,7 @@ export class StallGuard implements Disposable {
     this.#limitMs = limitMs;
     this.#signal = signal;
     signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
   }
 
   get hasStalled(): boolean {

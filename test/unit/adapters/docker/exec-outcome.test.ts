@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import {
+  counterNotes,
+  describeExit,
+  type ExitFacts,
+  statusOfStop,
+} from "../../../../src/adapters/docker/exec-outcome.js";
+
+const COUNTERS = { oom_kills: 2, pids_refused: 0 };
+
+function facts(exit: Partial<ExitFacts["exit"]>, change: Partial<ExitFacts> = {}): ExitFacts {
+  return {
+    exit: { code: 0, signal: null, by: "exit", leftovers: 0, ...COUNTERS, ...exit },
+    countersAtStart: COUNTERS,
+    stopReason: null,
+    timeoutMs: 30_000,
+    durationMs: 12,
+    limits: { memoryMb: 512, pids: 128 },
+    ...change,
+  };
+}
+
+describe("describeExit", () => {
+  it("completes with any exit code", () => {
+    expect(describeExit(facts({ code: 3 }))).toEqual({
+      status: "completed",
+      exitCode: 3,
+      durationMs: 12,
+      leftovers: 0,
+      notes: [],
+    });
+  });
+
+  it("names the signal that ended a command, and has no exit code then", () => {
+    const exit = describeExit(facts({ code: null, signal: 11 }));
+    expect(exit).toMatchObject({ status: "killed", exitCode: null });
+    expect(exit.notes).toEqual(["The command was ended by signal 11 (SIGSEGV)."]);
+    expect(describeExit(facts({ code: null, signal: 40 })).notes).toEqual([
+      "The command was ended by signal 40 (unnamed).",
+    ]);
+  });
+
+  it.each([
+    ["timed_out", "timed_out"],
+    ["cancelled", "cancelled"],
+    ["abandoned", "cancelled"],
+    [null, "killed"],
+  ] as const)("tells a stop for the reason %s as %s", (stopReason, status) => {
+    const exit = describeExit(facts({ code: null, signal: 9, by: "kill" }, { stopReason }));
+    expect(exit).toMatchObject({ status, exitCode: null });
+  });
+
+  it("says which time limit was reached, whoever noticed first", () => {
+    const note = "The command reached its time limit of 30 s and was stopped with all its processes.";
+    expect(describeExit(facts({ code: null, signal: 9, by: "timeout" })).notes).toEqual([note]);
+    expect(describeExit(facts({ code: 0, by: "kill" }, { stopReason: "timed_out" })).notes).toEqual([note]);
+  });
+
+  it("counts a command that ended by itself before the stop reached it as completed", () => {
+    expect(describeExit(facts({ code: 0 }, { stopReason: "cancelled" }))).toMatchObject({
+      status: "completed",
+    });
+  });
+
+  it("says that limits of the box struck, with their values", () => {
+    const { notes } = describeExit(facts({ code: 137, oom_kills: 3, pids_refused: 4 }));
+    expect(notes).toEqual([
+      "The memory limit of 512 MiB was reached: 1 process was killed.",
+      "The limit of 128 processes was reached: new ones were refused.",
+    ]);
+  });
+
+  it.each([{ code: 153 }, { code: null, signal: 25 }])("says that a file grew too large: %j", (exit) => {
+    expect(describeExit(facts(exit)).notes).toContain("The limit on the size of one file was reached.");
+  });
+
+  it.each([
+    [1, "1 process that the command started still runs and is stopped when the run ends."],
+    [2, "2 processes that the command started still run and are stopped when the run ends."],
+  ])("says what was left behind: %i", (leftovers, note) => {
+    expect(describeExit(facts({ leftovers }))).toMatchObject({ leftovers, notes: [note] });
+  });
+});
+
+describe("counterNotes", () => {
+  it("says nothing where the kernel does not tell, or nothing was known before", () => {
+    const limits = { memoryMb: 1, pids: 1 };
+    expect(counterNotes(null, { oom_kills: 9, pids_refused: 9 }, limits)).toEqual([]);
+    expect(
+      counterNotes({ oom_kills: -1, pids_refused: -1 }, { oom_kills: -1, pids_refused: -1 }, limits),
+    ).toEqual([]);
+  });
+});
+
+describe("statusOfStop", () => {
+  it("blames the box when nobody stopped the command", () => {
+    expect(statusOfStop(null)).toBe("killed");
+  });
+});

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  exitSchema,
+  listedSchema,
+  normalPath,
+  readEntry,
+  readPayload,
+  toTarget,
+} from "../../../../src/adapters/docker/worker-wire.js";
+import { ENTRY, frame } from "./scripted-link.js";
+
+describe("toTarget", () => {
+  it.each([
+    ["/workspace", { parts: [] }],
+    ["/workspace/a//b/./c/", { parts: ["a", "b", "c"] }],
+    ["/workspace/../workspace/a", { parts: ["a"] }],
+    ["/workspace/../etc", { fault: "escapes" }],
+    ["/workspaceevil/a", { fault: "escapes" }],
+    ["a", { fault: "bad_path" }],
+    ["", { fault: "bad_path" }],
+    ["/workspace/\0", { fault: "bad_path" }],
+  ])("reads %j", (path, target) => {
+    expect(toTarget(path)).toEqual(target);
+  });
+
+  it("hands no name to the worker that leads elsewhere", () => {
+    const path = fc
+      .array(fc.constantFrom("a", "..", ".", "", "b\n", "é", "-rf"))
+      .map((parts) => `/workspace/${parts.join("/")}`);
+    fc.assert(
+      fc.property(path, (text) => {
+        const target = toTarget(text);
+        const parts = "parts" in target ? target.parts : [];
+        expect(
+          parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("/")),
+        ).toBe(true);
+      }),
+    );
+  });
+});
+
+describe("what the worker says", () => {
+  it("takes the path from us and the rest from the box", () => {
+    expect(readEntry("/workspace/a", frame("entry", 0, { ...ENTRY, path: "/etc/passwd" }))).toEqual({
+      path: "/workspace/a",
+      kind: "file",
+      sizeBytes: 5,
+      linkCount: 1,
+      mode: 0o644,
+      modifiedMs: 1000,
+      version: "v1",
+      readable: true,
+    });
+  });
+
+  it.each([
+    ["no JSON", Buffer.from("{")],
+    ["another kind", { ...ENTRY, kind: "socket" }],
+    ["a negative size", { ...ENTRY, size: -1 }],
+    ["half a byte", { ...ENTRY, size: 0.5 }],
+    ["more than a number holds", { ...ENTRY, size: 2 ** 60 }],
+    ["an endless version", { ...ENTRY, version: "v".repeat(1000) }],
+    ["a list", [ENTRY]],
+  ])("refuses an entry with %s", (_what, payload) => {
+    expect(() => readEntry("/workspace/a", frame("entry", 0, payload))).toThrow(
+      expect.objectContaining({ code: "box.engine_unavailable" }),
+    );
+  });
+
+  it.each([[[".."]], [["."]], [["a/b"]], [["\0"]], [[""]], [[]], ["a"]])(
+    "refuses a listed name that leads elsewhere: %j",
+    (names) => {
+      expect(() => readPayload(listedSchema, frame("entries", 0, [{ ...ENTRY, names }]))).toThrow(
+        /does not fit/,
+      );
+    },
+  );
+
+  it.each([
+    { code: 256, signal: null, by: "exit", leftovers: 0, oom_kills: 0, pids_refused: 0 },
+    { code: 0, signal: null, by: "magic", leftovers: 0, oom_kills: 0, pids_refused: 0 },
+    { code: 0, signal: null, by: "exit", leftovers: -1, oom_kills: 0, pids_refused: 0 },
+    { code: 0, by: "exit" },
+  ])("refuses an impossible exit: %j", (exit) => {
+    expect(() => readPayload(exitSchema, frame("exit", 0, exit))).toThrow(/does not fit/);
+  });
+});
+
+describe("normalPath", () => {
+  it("leaves a path alone that has no normal form", () => {
+    expect(normalPath("/workspace//a/")).toBe("/workspace/a");
+    expect(normalPath("/etc")).toBe("/etc");
+  });
+});
