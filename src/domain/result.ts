@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { fileIdSchema } from "./ids.js";
 import { messageSchema, toolCallSchema } from "./message.js";
-import { usageSchema } from "./usage.js";
+import type { usageSchema } from "./usage.js";
 
 export const FINISH_REASONS = ["stop", "terminate", "max_iterations", "loop"] as const;
 export const finishReasonSchema = z.enum(FINISH_REASONS);

@@ -7,7 +7,7 @@ import { runSchema } from "../../src/domain/run.js";
 import {
   type ReceivedRequest,
   reply,
-  ScriptedModelServer,
+  type ScriptedModelServer,
   type ServerStep,
   startScriptedModelServer,
 } from "../fakes/scripted-model-server.js";

@@ -5,6 +5,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import Docker from "dockerode";
 import { afterEach, beforeEach, describe, expect, inject, it } from "vitest";
+import { z } from "zod";
 import { runSchema } from "../../src/domain/run.js";
 import { sendMessage } from "../support/composed-service.js";
 import { proves } from "../support/proves.js";
@@ -14,6 +15,8 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 const MIB = 1024 * 1024;
 const ENGINE = new Docker();
 const CHAT = { launcher_type: "person", launcher_id: "42" };
+
+const bytesSchema = z.instanceof(Uint8Array);
 
 let service: ServiceProcess;
 
@@ -64,7 +67,7 @@ describe.skipIf(!inject("dockerAvailable"))("the service's memory", () => {
     expect(run.message?.content).toContain(delivery?.sha256);
     const response = await fetch(`${service.url}${delivery?.url}`);
     const hash = createHash("sha256");
-    for await (const chunk of response.body ?? []) hash.update(chunk);
+    for await (const chunk of response.body ?? []) hash.update(bytesSchema.parse(chunk));
     expect(hash.digest("hex")).toBe(delivery?.sha256);
     expect((peakBytes() - before) / MIB).toBeLessThan(64);
   });

@@ -1,4 +1,5 @@
 /** Steps of a scripted model that depend on what the run told it. */
+import { z } from "zod";
 import { messageText } from "../../src/domain/message.js";
 import type { ChatRequest } from "../../src/ports/chat-model.js";
 import { calls, type Step } from "../fakes/scripted-model.js";
@@ -44,4 +45,11 @@ export function lastToolResults(request: ChatRequest): readonly string[] {
     .slice(last + 1)
     .filter((message) => message.role === "tool")
     .map(messageText);
+}
+
+const execResult = z.object({ stdout: z.string(), exit_code: z.number().nullable() });
+
+/** What the last exec gave, read from the tool message. */
+export function lastExec(request: ChatRequest): z.infer<typeof execResult> {
+  return execResult.parse(JSON.parse(lastToolResults(request)[0] ?? "{}"));
 }

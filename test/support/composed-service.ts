@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
-import { type Composed, type ComposeOptions, compose } from "../../src/compose.js";
+import { type ComposeOptions, compose } from "../../src/compose.js";
 import { loadConfig } from "../../src/config/load-config.js";
 import { type Run, runSchema } from "../../src/domain/run.js";
 import { CleanupStack } from "../../src/lib/cleanup-stack.js";
