@@ -81,6 +81,7 @@ export class EventStream implements Disposable {
   [Symbol.dispose](): void {
     if (this.#heartbeat !== null) clearInterval(this.#heartbeat);
     this.#heartbeat = null;
-    if (!this.#response.writableEnded) this.#response.end();
+    // Ending an answer whose reader is gone would make it look complete.
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.#response.end();
   }
 }

@@ -53,7 +53,8 @@ function followRunRoute(deps: RunRoutesDeps): Route {
     const id = readRunId(exchange);
     const after = readLastEventId(exchange) ?? exchange.query.after ?? 0;
     await deps.runs.get(exchange.caller, id);
-    await streamRun(deps, exchange, { id, after });
+    if (exchange.request.method === "HEAD") exchange.response.type("text/event-stream").end();
+    else await streamRun(deps, exchange, { id, after });
   });
 }
 

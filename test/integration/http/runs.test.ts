@@ -1,7 +1,15 @@
+import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { runListSchema } from "../../../src/http/schemas/run-bodies.js";
-import { HELLO, type HttpService, json, OTHER_KEY, startHttpService } from "../../support/http-service.js";
+import {
+  CLIENT_KEY,
+  HELLO,
+  type HttpService,
+  json,
+  OTHER_KEY,
+  startHttpService,
+} from "../../support/http-service.js";
 import { readError, readEvents, readFirst } from "../../support/read-answer.js";
 
 let service: HttpService;
@@ -379,6 +387,36 @@ describe("an event stream that cannot go on", () => {
     const other = json({ ...HELLO, wait: false });
     expect((await service.fetch("/v1/runs", { ...other, key: OTHER_KEY })).status).toBe(202);
     expect(streams).toHaveLength(5);
+  });
+});
+
+describe("a reader that takes nothing", () => {
+  it("is dropped after a while; nothing piles up for it, the run goes on, and it can come back", async () => {
+    await using quick = await startHttpService({ streamTiming: { heartbeatMs: 60_000, stallMs: 50 } });
+    quick.runs.outcome = "later";
+    await quick.fetch("/v1/runs", json({ ...HELLO, wait: false }));
+    const socket = connect(quick.port, "127.0.0.1").pause();
+    socket.on("error", () => undefined);
+    socket.write(
+      `GET /v1/runs/run_1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${CLIENT_KEY}\r\n\r\n`,
+    );
+    const content = "x".repeat(100_000);
+    for (let i = 0; i < 200; i += 1)
+      quick.runs.emit("run_1", "message.delta", { chunk: { role: "assistant", content } });
+    await expect.poll(() => quick.logger.lines.at(-1)?.fields["outcome"]).toBe("client_gone");
+    socket.destroy();
+    quick.runs.end("run_1", "completed");
+    const events = await readEvents(await quick.fetch("/v1/runs/run_1/events?after=190"));
+    expect(events.map(({ id }) => Number(id))).toEqual(Array.from({ length: 13 }, (_, i) => 191 + i));
+  });
+});
+
+describe("the events of a run asked for by HEAD", () => {
+  it("answer without a stream", async () => {
+    service.runs.outcome = "later";
+    await post({ ...HELLO, wait: false });
+    const response = await service.fetch("/v1/runs/run_1/events", { method: "HEAD" });
+    expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 });
 
