@@ -106,7 +106,7 @@ export class Orchestrator {
     const { streaming, interrupt } = descriptor.capabilities;
     const normaliser = new ResultNormaliser({ runId: run.id, streaming });
     const claimed = new ClaimedFiles(this.#deps.host.files, run);
-    const results = plan.runner.run(context, host.api, { signal: active.signal });
+    const results = runRunner(() => plan.runner.run(context, host.api, { signal: active.signal }));
     const options = { signal: active.signal, graceMs: interrupt ? INTERRUPT_GRACE_MS : 0 };
     for await (const raw of untilStopped(results, options)) {
       const { result, warnings } = normaliser.take(raw);
@@ -189,8 +189,8 @@ export class Orchestrator {
       toolRounds: outcome.toolRounds,
       durationMs: Math.round(durationMs),
     };
-    const isOurs = failure !== null && !(failure instanceof ServiceError);
-    if (isOurs) this.#deps.logger.error(fields, "A run failed in an unexpected way.", failure);
+    const isExpected = failure === null || (failure instanceof ServiceError && !hasBroken(failure));
+    if (!isExpected) this.#deps.logger.error(fields, "A run failed in an unexpected way.", failure);
     else this.#deps.logger.info(fields, "A run has ended.");
   }
 
@@ -200,6 +200,20 @@ export class Orchestrator {
     const recorder = new RunRecorder(this.#deps, run);
     await this.#end(run, { recorder, host: null, failure: error, startedAt: this.#deps.clock.elapsed() });
   }
+}
+
+/** What a runner throws and does not explain is its failure, not the service's (runs §3.6). */
+async function* runRunner(run: () => AsyncIterable<RunnerResult>): AsyncGenerator<RunnerResult, void> {
+  try {
+    yield* run();
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("runner.error", "The runner failed in an unexpected way.", { cause: error });
+  }
+}
+
+function hasBroken({ code }: ServiceError): boolean {
+  return code === "runner.error" || code === "internal";
 }
 
 /** A message with a file that it may not carry is refused as a whole (runs §18.8). */

@@ -64,7 +64,10 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     streamModel: (call, options) => models.stream(call, options),
     getToolDetail: (name) => tools.detail(name),
     callTool: (call, options) => tools.call(call, options),
-    getPrompt: async () => [],
+    getPrompt: async () => {
+      gate.check();
+      return [];
+    },
     historyPage: async (request) => {
       gate.check();
       if (!plan.runner.descriptor.permissions.history.includes("page")) throw gate.refuse("history_page");

@@ -1,0 +1,446 @@
+import { EventEmitter, getEventListeners, once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../src/domain/errors.js";
+import { runSchema } from "../../../src/domain/run.js";
+import type { RunHost } from "../../../src/ports/run-host.js";
+import {
+  completed,
+  delta,
+  failed,
+  message,
+  type Play,
+  type ScriptedResult,
+  ScriptedRunner,
+} from "../../fakes/scripted-runner.js";
+import { aDescriptor, aPipeline, aPolicy, LOCAL_AGENT } from "../../support/builders.js";
+import { proves } from "../../support/proves.js";
+import { aFile, aRun, aTranscriptItem } from "../../support/records.js";
+import { aRunWorld, NEVER, type RunWorld, type WorldOptions } from "../../support/run-world.js";
+
+const CANCELLED = new ServiceError("cancelled", "The run was cancelled.");
+
+const CALL = { signal: NEVER };
+const REQUEST = { modelId: "main", messages: [], tools: [] };
+
+/** A world whose runner plays this. */
+function playing(
+  play: Play,
+  options: WorldOptions & { capabilities?: Record<string, boolean> } = {},
+): RunWorld {
+  const { capabilities = { streaming: true } } = options;
+  return aRunWorld({
+    ...options,
+    runner: new ScriptedRunner({ play, descriptor: aDescriptor({ capabilities }) }),
+  });
+}
+
+function yielding(...results: readonly ScriptedResult[]): RunWorld {
+  return aRunWorld({ runner: new ScriptedRunner({ results }) });
+}
+
+function withFiles(content: string, ...file_ids: string[]): ScriptedResult {
+  return { type: "message.completed", data: { message: { role: "assistant", content }, file_ids } };
+}
+
+const aborted = (signal: AbortSignal): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+
+describe("Orchestrator: a run that completes", () => {
+  it("goes from start to one terminal event, numbered without gaps", async () => {
+    await using world = yielding(delta("Hel"), delta("Hello"), message("Hello"), completed());
+    const run = await world.execute(aRun());
+    const events = await world.eventsOf("run_1");
+    expect(events.map(({ type, sequence }) => [sequence, type])).toEqual([
+      [1, "run.started"],
+      [2, "message.delta"],
+      [3, "message.delta"],
+      [4, "message.completed"],
+      [5, "run.completed"],
+    ]);
+    expect(events[0]?.data).toEqual({ session: null, pipeline: "default", runner: LOCAL_AGENT });
+    expect(run).toMatchObject({
+      state: "completed",
+      startedAt: world.clock.now(),
+      endedAt: world.clock.now(),
+      message: { content: "Hello", partial: false },
+      finishReason: "stop",
+      error: null,
+    });
+    expect(runSchema.parse(events.at(-1)?.data)).toMatchObject({ id: "run_1", status: "completed" });
+  });
+
+  it("has the user's message in the transcript before the runner starts, and one final answer after", async () => {
+    const seen: unknown[] = [];
+    await using world = playing(async function* (context, host) {
+      const page = await host.historyPage({ direction: "forward" }, { signal: NEVER });
+      seen.push(...page.items.map((item) => [item.message.content, item.event_id]));
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    expect(seen).toEqual([["Plot the table.", "host:1"]]);
+    expect(await world.transcriptOf("conversation-1")).toEqual([
+      { message: { role: "user", content: "Plot the table." }, partial: false },
+      { message: { role: "assistant", content: "Hi" }, partial: false },
+    ]);
+  });
+
+  it("tells the runner of an earlier message of the conversation, not of its own", async () => {
+    const runner = new ScriptedRunner();
+    await using world = aRunWorld({ runner });
+    await world.execute(aRun());
+    await world.stores.transcripts.append(aTranscriptItem({ conversation: "other" }));
+    await world.execute(aRun({ id: "run_2", conversation: "fresh" }));
+    await world.execute(aRun({ id: "run_3" }));
+    expect(runner.contexts.map(({ context }) => context.has_history_before)).toEqual([false, false, true]);
+  });
+
+  it("gives the runner the deadline that counts from its registration", async () => {
+    const runner = new ScriptedRunner();
+    const pipeline = aPipeline({ deadlineSec: 60 });
+    await using world = aRunWorld({ runner, pipelines: [pipeline] });
+    await world.execute(aRun());
+    expect(runner.contexts[0]?.runtime.deadline_at).toBe(world.clock.now() / 1000 + 60);
+  });
+
+  it("writes the last snapshot of a run that only streamed", async () => {
+    await using world = yielding(delta("Hel"), delta("Hello"), completed());
+    await world.execute(aRun());
+    expect((await world.transcriptOf("conversation-1")).at(-1)).toEqual({
+      message: { role: "assistant", content: "Hello" },
+      partial: false,
+    });
+  });
+
+  it("counts as completed where a complete message came and no end", async () => {
+    await using world = yielding(message("Hello"));
+    expect(await world.execute(aRun())).toMatchObject({ state: "completed", error: null });
+  });
+
+  it("reads nothing after the terminal result, and frees the runner", async () => {
+    const steps: string[] = [];
+    await using world = playing(async function* (context) {
+      try {
+        yield { ...completed(), run_id: context.run_id };
+        steps.push("went on");
+        yield { ...message("late"), run_id: context.run_id };
+      } finally {
+        steps.push("freed");
+      }
+    });
+    await world.execute(aRun());
+    expect(steps).toEqual(["freed"]);
+    expect((await world.eventsOf("run_1")).map(({ type }) => type)).toEqual(["run.started", "run.completed"]);
+  });
+
+  it("tells of warnings of the plan, of bad results and of the runner, in events and in the run", async () => {
+    const pipelines = [aPipeline({ policy: aPolicy({ allowed_model_uuids: ["gone"] }) })];
+    const results = [
+      { type: "foo.bar", data: {} },
+      { type: "warning", data: { code: "own", message: "Own." } },
+      completed(),
+    ];
+    await using world = aRunWorld({ pipelines, runner: new ScriptedRunner({ results }) });
+    const run = await world.execute(aRun());
+    expect(run.warnings.map(({ code }) => code)).toEqual([
+      "resources.model_missing",
+      "result.unknown_type",
+      "own",
+    ]);
+    expect((await world.eventsOf("run_1")).map(({ type }) => type)).toEqual([
+      "run.started",
+      "warning",
+      "warning",
+      "warning",
+      "run.completed",
+    ]);
+  });
+
+  it("counts the run and logs one line of it, without its text", async () => {
+    await using world = yielding(message("secret answer"), completed());
+    await world.execute(aRun({ input: { text: "secret question", contents: [], attachments: [] } }));
+    expect(world.metrics.runs).toEqual([{ runner: LOCAL_AGENT, status: "completed", durationMs: 0 }]);
+    expect(world.logger.lines).toMatchObject([
+      { level: "info", fields: { runId: "run_1", outcome: "completed", pipeline: "default" } },
+    ]);
+    expect(world.logger.text()).not.toContain("secret");
+  });
+});
+
+describe("Orchestrator: a run that fails", () => {
+  it("ends with an execution error where the runner throws half-way, and nothing stays registered", async () => {
+    proves("FLOW-08");
+    await using world = playing(async function* (context) {
+      yield { ...delta("Half"), run_id: context.run_id };
+      throw new TypeError("cannot read /srv/app/x.js");
+    });
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({
+      state: "failed",
+      message: { content: "Half", partial: true },
+      error: { code: "runner.error", message: "The runner failed in an unexpected way.", retryable: false },
+    });
+    expect(world.active.size).toBe(0);
+    expect(JSON.stringify(await world.eventsOf("run_1"))).not.toContain("/srv");
+    expect(world.logger.lines).toMatchObject([{ level: "error", fields: { code: "runner.error" } }]);
+  });
+
+  it("does so where the runner throws before its first result", async () => {
+    await using world = playing(() => {
+      throw new Error("broken");
+    });
+    expect((await world.execute(aRun())).error?.code).toBe("runner.error");
+  });
+
+  it("keeps code and sense of an error that the runner throws and explains", async () => {
+    await using world = playing(() => {
+      throw new ServiceError("runner.no_model", "No model.", { hint: "Select one." });
+    });
+    const run = await world.execute(aRun());
+    expect(run.error).toEqual({
+      code: "runner.no_model",
+      message: "No model.",
+      retryable: false,
+      hint: "Select one.",
+    });
+    expect(world.logger.lines.map(({ level }) => level)).toEqual(["info"]);
+  });
+
+  it("ends as the runner says, with what it had shown as partial text", async () => {
+    await using world = yielding(delta("Half"), failed("runner.llm_error", { retryable: true }));
+    expect(await world.execute(aRun())).toMatchObject({
+      state: "failed",
+      message: { content: "Half", partial: true },
+      error: { code: "runner.llm_error", message: "It failed.", retryable: true },
+    });
+    expect((await world.transcriptOf("conversation-1")).at(-1)).toMatchObject({ partial: true });
+    expect((await world.eventsOf("run_1")).at(-1)?.type).toBe("run.failed");
+  });
+
+  it.each([
+    ["nothing at all", []],
+    ["a stream of text alone", [delta("Half")]],
+    ["calls alone", [{ type: "tool.call.completed", data: { tool_call_id: "c", tool_name: "t" } }]],
+  ])("takes the end of %s without a terminal result for a breach of the protocol", async (_what, results) => {
+    await using world = yielding(...results);
+    expect((await world.execute(aRun())).error).toMatchObject({ code: "runner.protocol", retryable: false });
+  });
+
+  it("ends at once where the runner yields a result of another run", async () => {
+    await using world = playing(async function* () {
+      yield { ...message("Hi"), run_id: "run_9" };
+    });
+    expect((await world.execute(aRun())).error?.code).toBe("runner.protocol");
+  });
+
+  it("ends where the runner generates too much; the text so far is kept", async () => {
+    const large = "x".repeat(700_000);
+    await using world = yielding(delta(large), delta(""), delta("Start"), delta(large));
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({ state: "failed", error: { code: "run.output_limit", retryable: false } });
+    expect(run.message).toEqual({ content: "Start", partial: true });
+  });
+
+  it.each([
+    ["pipeline.not_found", aRun({ pipeline: "gone" })],
+    ["runner.not_found", aRun({ pipeline: "broken" })],
+  ])("ends with %s where the configuration has changed since the message came", async (code, run) => {
+    const pipelines = [aPipeline(), aPipeline({ id: "broken", runnerId: "plugin:a/b/c" })];
+    await using world = aRunWorld({ pipelines });
+    expect((await world.execute(run)).error?.code).toBe(code);
+    expect((await world.eventsOf("run_1")).map(({ type }) => type)).toEqual(["run.failed"]);
+  });
+
+  it("answers calls that were going on, so that the next request is valid", async () => {
+    const call = { id: "c1", type: "function", function: { name: "exec", arguments: "{}" } };
+    const assistant_message = { role: "assistant", content: "Let me look.", tool_calls: [call] };
+    const data = { tool_call_id: "c1", tool_name: "exec", parameters: {}, assistant_message };
+    await using world = yielding({ type: "tool.call.started", data }, failed("runner.llm_error"));
+    await world.execute(aRun());
+    expect((await world.transcriptOf("conversation-1")).map((item) => item.message.content)).toEqual([
+      "Plot the table.",
+      "Let me look.",
+      "Error: interrupted: result unknown",
+    ]);
+    expect(await world.stores.transcripts.unansweredCalls("run_1")).toEqual([]);
+  });
+
+  it("still lists what was exported before, and the attachments", async () => {
+    await using world = playing(async function* (context) {
+      await world.stores.files.register([aFile()]);
+      yield { ...failed("runner.llm_error"), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    expect((await world.eventsOf("run_1")).at(-1)?.data).toMatchObject({
+      deliveries: [{ id: "file_1", state: "pending" }],
+    });
+  });
+
+  it("refuses a message with a file of another run, and one with a file that was used before", async () => {
+    proves("OUT-08");
+    await using world = yielding(
+      withFiles("Foreign", "file_2"),
+      withFiles("Own", "file_1"),
+      withFiles("Again", "file_1"),
+      completed(),
+    );
+    await world.stores.files.register([aFile(), aFile({ id: "file_2", runId: "run_0" })]);
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({ state: "completed", message: { content: "Own" } });
+    expect(run.warnings.map(({ code }) => code)).toEqual(["result.file_refused", "result.file_refused"]);
+    expect((await world.transcriptOf("conversation-1")).at(-1)?.message.content).toBe("Own");
+  });
+});
+
+describe("Orchestrator: a run that is stopped", () => {
+  it("ends a runner that sleeps past the deadline, and closes its stream", async () => {
+    proves("FLOW-09");
+    const closed = new EventEmitter();
+    const isClosed = once(closed, "closed");
+    await using world = playing(
+      async function* (context, _host, { signal }) {
+        try {
+          yield { ...delta("Half"), run_id: context.run_id };
+          await aborted(signal);
+          await new Promise((resolve) => setImmediate(resolve));
+        } finally {
+          closed.emit("closed", "the stream");
+        }
+      },
+      { deadlineSec: 0.02 },
+    );
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({
+      state: "timeout",
+      message: { content: "Half", partial: true },
+      error: { code: "runner.timeout", retryable: true, message: "The run passed its deadline of 0.02 s." },
+    });
+    expect((await world.eventsOf("run_1")).at(-1)?.type).toBe("run.failed");
+    expect(world.active.size).toBe(0);
+    expect(await isClosed).toEqual(["the stream"]);
+  });
+
+  it("stops reading when it is cancelled, and the state says so", async () => {
+    proves("FLOW-10");
+    const steps: string[] = [];
+    await using world = playing(async function* (context) {
+      yield { ...delta("One"), run_id: context.run_id };
+      world.active.stop("run_1", CANCELLED);
+      steps.push("cancelled");
+      yield { ...delta("Two"), run_id: context.run_id };
+      steps.push("went on");
+    });
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({
+      state: "cancelled",
+      message: { content: "One", partial: true },
+      error: { code: "cancelled" },
+    });
+    expect(steps).toEqual(["cancelled"]);
+    expect((await world.eventsOf("run_1")).at(-1)?.type).toBe("run.cancelled");
+  });
+
+  it("is not held up by a runner that does not react", async () => {
+    await using world = playing(async function* (context) {
+      yield { ...delta("One"), run_id: context.run_id };
+      setImmediate(() => world.active.stop("run_1", CANCELLED));
+      await new Promise(() => undefined);
+    });
+    expect((await world.execute(aRun())).state).toBe("cancelled");
+    expect(world.active.size).toBe(0);
+  });
+
+  it("gives a runner with the capability interrupt time to end by itself, and takes nothing more from it", async () => {
+    const steps: string[] = [];
+    const play: Play = async function* (context, _host, { signal }) {
+      yield { ...delta("One"), run_id: context.run_id };
+      setImmediate(() => world.active.stop("run_1", CANCELLED));
+      await aborted(signal);
+      await new Promise((resolve) => setImmediate(resolve));
+      yield { ...completed(), run_id: context.run_id };
+      steps.push("ended by itself");
+    };
+    await using world = playing(play, { capabilities: { streaming: true, interrupt: true } });
+    expect((await world.execute(aRun())).state).toBe("cancelled");
+    expect(steps).toEqual(["ended by itself"]);
+  });
+
+  it("lists no deliveries when it was cancelled", async () => {
+    await using world = playing(async function* (context) {
+      await world.stores.files.register([aFile()]);
+      world.active.stop("run_1", CANCELLED);
+      yield { ...completed(), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    expect((await world.eventsOf("run_1")).at(-1)?.data).toMatchObject({ deliveries: [] });
+  });
+
+  it("leaves no listener on the run's signal", async () => {
+    const signals: AbortSignal[] = [];
+    await using world = playing(async function* (context, host, { signal }) {
+      signals.push(signal);
+      await host.boxStatus({ signal });
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    expect(signals.map((signal) => getEventListeners(signal, "abort").length)).toEqual([0]);
+  });
+});
+
+describe("Orchestrator: after the run", () => {
+  it.each<[string, (host: RunHost) => Promise<unknown>]>([
+    ["invoke_llm", (host) => host.invokeModel(REQUEST, CALL)],
+    ["invoke_llm_stream", (host) => host.streamModel(REQUEST, CALL)[Symbol.asyncIterator]().next()],
+    ["get_tool_detail", (host) => host.getToolDetail("exec", CALL)],
+    ["call_tool", (host) => host.callTool({ id: "c", name: "exec", parameters: {} }, CALL)],
+    ["get_prompt", (host) => host.getPrompt(CALL)],
+    ["history_page", (host) => host.historyPage({ direction: "backward" }, CALL)],
+    ["the bytes of an image", (host) => host.readImage("attachment-0", 100, CALL)],
+    ["the status of the box", (host) => host.boxStatus(CALL)],
+    ["the bind of the box", (host) => host.bindBox(CALL)],
+    ["the import of attachments", (host) => host.importAttachments(CALL)],
+    ["the saving of a result", (host) => host.saveToolResult("c", "text", CALL)],
+  ])("answers no host call any more, the run session is not found: %s", async (_what, act) => {
+    proves("AUTH-13");
+    const hosts: RunHost[] = [];
+    await using world = playing(async function* (context, host) {
+      hosts.push(host);
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    await expect(Promise.all(hosts.map(act))).rejects.toMatchObject({
+      code: "host.not_found",
+      message: "Run session not found: the run has ended.",
+    });
+  });
+
+  it("tells a late worker that the run is over", async () => {
+    const signals: AbortSignal[] = [];
+    await using world = playing(async function* (context, _host, { signal }) {
+      signals.push(signal);
+      yield { ...completed(), run_id: context.run_id };
+    });
+    await world.execute(aRun());
+    expect(signals[0]?.reason).toMatchObject({ code: "host.not_found" });
+  });
+});
+
+describe("Orchestrator: a run that never started", () => {
+  it("ends with the reason and one event", async () => {
+    await using world = yielding(message("Hi"));
+    await world.stores.runs.create(aRun());
+    await world.orchestrator.endUnstarted(aRun(), CANCELLED);
+    expect(await world.record("run_1")).toMatchObject({ state: "cancelled", startedAt: null, message: null });
+    expect((await world.eventsOf("run_1")).map(({ type, sequence }) => [type, sequence])).toEqual([
+      ["run.cancelled", 1],
+    ]);
+  });
+
+  it("changes nothing of a run that has ended", async () => {
+    await using world = yielding(message("Hi"));
+    const run = await world.execute(aRun());
+    await world.orchestrator.endUnstarted(run, CANCELLED);
+    await world.orchestrator.endUnstarted(aRun(), CANCELLED);
+    expect(await world.record("run_1")).toEqual(run);
+    expect((await world.eventsOf("run_1")).at(-1)?.type).toBe("run.completed");
+  });
+});
