@@ -52,7 +52,8 @@ export async function admitMessage(
   const key = planSession(runner.planBox(binding.config), resources, facts);
   const conversation = conversationKey(request.chat, binding.pipeline, params);
   checkRoom(conversation);
-  const prepared = await prepareInput(deps.prepare, tenant, request, options);
+  const { text, contents } = request;
+  const prepared = await prepareInput(deps.prepare, { tenant, text, contents }, options);
   const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
   return {
     id,

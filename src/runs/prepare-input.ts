@@ -16,6 +16,12 @@ export interface PreparedInput {
   readonly sources: readonly AttachmentSource[];
 }
 
+export interface GivenInput {
+  readonly tenant: string;
+  readonly text: string | null;
+  readonly contents: readonly IncomingContent[];
+}
+
 export interface PrepareDeps {
   readonly blobs: BlobStore;
   readonly files: FileStore;
@@ -35,15 +41,14 @@ type IncomingAttachment = Extract<IncomingContent, { type: "attachment" }>;
 /** @throws ServiceError `file.not_found` when a `file_id` is not one of the tenant */
 export async function prepareInput(
   deps: PrepareDeps,
-  tenant: string,
-  request: { readonly text: string | null; readonly contents: readonly IncomingContent[] },
+  { tenant, text, contents: given }: GivenInput,
   options: CallOptions,
 ): Promise<PreparedInput> {
   const contents: ContentItem[] = [];
   const attachments: Attachment[] = [];
   const outcomes: AttachmentOutcome[] = [];
   const sources: AttachmentSource[] = [];
-  for (const item of request.contents) {
+  for (const item of given) {
     if (item.type === "text") {
       contents.push({ type: "text", text: item.text });
       continue;
@@ -56,7 +61,7 @@ export async function prepareInput(
     outcomes.push(firstOutcome(index, item, stored));
     sources.push(stored.source);
   }
-  return { input: { text: request.text, contents, attachments }, outcomes, sources };
+  return { input: { text, contents, attachments }, outcomes, sources };
 }
 
 interface StoredAttachment {

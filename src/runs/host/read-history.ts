@@ -1,6 +1,7 @@
 /** `history_page`: the run's own conversation, by pages (runs §17). */
 import { ServiceError } from "../../domain/errors.js";
 import type { HistoryPage, TranscriptItem } from "../../domain/history.js";
+import type { MessagePart } from "../../domain/message.js";
 import { prefixWithin } from "../../lib/code-points.js";
 import type { HistoryRequest } from "../../ports/run-host.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
@@ -51,12 +52,12 @@ function cutItem(item: TranscriptItem, maxChars: number): TranscriptItem {
   const { content } = item.message;
   if (content === null) return item;
   const cut =
-    typeof content === "string"
-      ? cutText(content, maxChars)
-      : content.map((part) =>
-          part.type === "text" ? { ...part, text: cutText(part.text, maxChars) } : part,
-        );
+    typeof content === "string" ? cutText(content, maxChars) : content.map((part) => cutPart(part, maxChars));
   return { ...item, message: { ...item.message, content: cut } };
+}
+
+function cutPart(part: MessagePart, maxChars: number): MessagePart {
+  return part.type === "text" ? { type: "text", text: cutText(part.text, maxChars) } : part;
 }
 
 function cutText(text: string, maxChars: number): string {

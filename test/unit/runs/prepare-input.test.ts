@@ -25,8 +25,7 @@ describe("prepareInput", () => {
   const prepare = (contents: readonly IncomingContent[], text: string | null = null) =>
     prepareInput(
       { ...stores, sniffMimeType: sniffByName, maxFileBytes: 10 },
-      "main",
-      { text, contents },
+      { tenant: "main", text, contents },
       { signal: NEVER },
     );
   const bytesOf = async (sha256: string): Promise<string> => {
