@@ -53,8 +53,9 @@ export class BoxOpener {
     }
     const found = await this.#deps.backend.inspect(container, options);
     if (found === null) return this.#create(session, { settings, notes: [BOX_NOTES.vanished] }, options);
-    if (found.state === "running") return this.#adopt(session, { settings, startedAt: found.startedAt });
-    return this.#wake(session, { settings, wasPaused: found.state === "paused" }, options);
+    const named = { ...session, container };
+    if (found.state === "running") return this.#adopt(named, { settings, startedAt: found.startedAt });
+    return this.#wake(named, { settings, wasPaused: found.state === "paused" }, options);
   }
 
   /** A new container on the same workspace, under a new name; the old one is removed first (security §8). */
@@ -78,7 +79,7 @@ export class BoxOpener {
   }
 
   #adopt(
-    session: SessionRecord,
+    session: NamedSession,
     of: { readonly settings: BoxSettings; readonly startedAt: string },
   ): OpenedBox {
     const before = this.#deps.boxes.get(session.id)?.startedAt ?? null;
@@ -95,7 +96,7 @@ export class BoxOpener {
   }
 
   async #wake(
-    session: SessionRecord,
+    session: NamedSession,
     of: { readonly settings: BoxSettings; readonly wasPaused: boolean },
     options: CallOptions,
   ): Promise<OpenedBox> {
@@ -107,7 +108,7 @@ export class BoxOpener {
       logger.warn({ sessionId: session.id }, "box could not be woken and is replaced", error);
       return this.replace(session, { settings: of.settings, notes: [BOX_NOTES.replaced] }, options);
     }
-    const { startedAt } = await this.#inspectStarted(placeOf(session).container, options);
+    const { startedAt } = await this.#inspectStarted(session.container, options);
     const opened = this.#adopt(session, { settings: of.settings, startedAt });
     return of.wasPaused ? opened : { ...opened, notes: [BOX_NOTES.restarted] };
   }
@@ -141,7 +142,7 @@ export class BoxOpener {
   }
 
   /** @returns false when the workspace was not there any more, and an empty one was made */
-  async #start(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+  async #start(session: NamedSession, settings: BoxSettings, options: CallOptions): Promise<boolean> {
     const { backend } = this.#deps;
     try {
       await backend.start(placeOf(session), settings, options);
@@ -154,7 +155,7 @@ export class BoxOpener {
     return false;
   }
 
-  async #prepare(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<void> {
+  async #prepare(session: NamedSession, settings: BoxSettings, options: CallOptions): Promise<void> {
     await this.#deps.backend.prepareWorkspace(placeOf(session), settings, options);
     await this.#deps.sessions.update(session.id, { uid: session.uid, prepared: true });
   }
@@ -185,7 +186,9 @@ function restedNotes(session: SessionRecord): readonly string[] {
   return [session.prepared ? BOX_NOTES.rested : BOX_NOTES.expired];
 }
 
-function placeOf(session: SessionRecord): BoxPlace & { readonly container: string } {
-  const { id, tenant, uid, volume, container } = session;
-  return { sessionId: id, tenant, uid, volume, container: container ?? "" };
+/** A session whose container has a name. */
+type NamedSession = SessionRecord & { readonly container: string };
+
+function placeOf({ id, tenant, uid, volume, container }: NamedSession): BoxPlace {
+  return { sessionId: id, tenant, uid, volume, container };
 }

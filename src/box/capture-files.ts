@@ -5,18 +5,12 @@ import type { CleanupStack } from "../lib/cleanup-stack.js";
 import type { BlobStaging, BlobStore } from "../ports/blob-store.js";
 import type { BoxFiles, FileFault, FileStreamEvent } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
-import { type ExportFault, findKindFault } from "./export-faults.js";
+import { type ExportFault, type ExportTarget, findKindFault } from "./export-faults.js";
 
 /** Bytes at the beginning of a file that tell its type. */
 const HEAD_BYTES = 4100;
 
-export interface CaptureTarget {
-  readonly path: string;
-  /** What the path was when the selection was checked. */
-  readonly entry: FileEntry;
-}
-
-export interface CapturedFile extends CaptureTarget {
+export interface CapturedFile extends ExportTarget {
   readonly staging: BlobStaging;
   /** Counted here, as is the sha256: nothing the box says about its bytes is believed. */
   readonly sizeBytes: number;
@@ -36,7 +30,8 @@ export interface CaptureDeps {
 }
 
 export interface CaptureRequest {
-  readonly targets: readonly CaptureTarget[];
+  /** As they were when the selection was checked. */
+  readonly targets: readonly ExportTarget[];
   readonly maxFileBytes: number;
   /** Bytes of the run's exports in all, and those of earlier calls. */
   readonly maxTotalBytes: number;
@@ -83,7 +78,7 @@ function overTotal(bytes: number, request: CaptureRequest): Capture {
 
 /** One file on its way: counts, hashes and stages its bytes until its end or its first fault. */
 class FileCapture {
-  readonly #target: CaptureTarget;
+  readonly #target: ExportTarget;
   readonly #limit: number;
   readonly #hash: Hash = createHash("sha256");
   #staging: BlobStaging | null = null;
@@ -92,7 +87,7 @@ class FileCapture {
   #fault: ExportFault | null = null;
   #result: CapturedFile | null = null;
 
-  constructor(target: CaptureTarget, limit: number) {
+  constructor(target: ExportTarget, limit: number) {
     this.#target = target;
     this.#limit = limit;
   }

@@ -26,9 +26,9 @@ export async function claimUid(
 ): Promise<number> {
   const { backend, sessions, boxes } = deps;
   const onEngine = await backend.listUids(options);
-  const isTaken = onEngine.includes(session.uid);
-  const isLeftover = isTaken && (await removeLeftovers(backend, session, options));
-  if ((!isTaken || isLeftover) && !boxes.uidsBesides(session.id).includes(session.uid)) return session.uid;
+  let isTaken = onEngine.includes(session.uid);
+  if (isTaken) isTaken = !(await removeLeftovers(backend, session, options));
+  if (!isTaken && !boxes.uidsBesides(session.id).includes(session.uid)) return session.uid;
   const recorded = (await sessions.listAll()).map(({ uid }) => uid);
   const taken = [...onEngine, ...boxes.uidsBesides(session.id)];
   const uid = chooseUid(new Set([...taken, ...recorded])) ?? chooseUid(new Set(taken));

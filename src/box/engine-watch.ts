@@ -6,8 +6,9 @@ import type { BoxBackend, EngineFacts } from "../ports/box-backend.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 
-export type EngineState =
-  | { readonly state: "unknown" }
+export type EngineState = { readonly state: "unknown" } | ProbedState;
+
+export type ProbedState =
   | { readonly state: "available"; readonly facts: EngineFacts }
   | {
       readonly state: "unavailable";
@@ -20,7 +21,7 @@ const PROBE_MS = 5000;
 
 export class EngineWatch {
   readonly #deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string };
-  readonly #probes = new SingleFlight<"probe", EngineState>();
+  readonly #probes = new SingleFlight<"probe", ProbedState>();
   #state: EngineState = { state: "unknown" };
 
   constructor(deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string }) {
@@ -33,7 +34,7 @@ export class EngineWatch {
   }
 
   /** Probes; callers at the same time share one probe. Fails only with the signal's reason. */
-  async check(options: CallOptions): Promise<EngineState> {
+  async check(options: CallOptions): Promise<ProbedState> {
     return this.#probes.run("probe", (signal) => this.#probe(signal), options);
   }
 
@@ -42,10 +43,10 @@ export class EngineWatch {
    * @throws ServiceError `box.engine_unavailable`, `box.readiness` (no image)
    */
   async ready(options: CallOptions): Promise<EngineFacts> {
-    const state = this.#state.state === "available" ? this.#state : await this.check(options);
+    if (this.#state.state === "available") return this.#state.facts;
+    const state = await this.check(options);
     if (state.state === "available") return state.facts;
-    if (state.state === "unavailable") throw new ServiceError(state.code, state.reason, { hint: state.hint });
-    throw new ServiceError("box.engine_unavailable", "The engine was not probed yet.");
+    throw new ServiceError(state.code, state.reason, { hint: state.hint });
   }
 
   /** An error of a call that shows the engine lost: the next use probes first. */
@@ -53,7 +54,7 @@ export class EngineWatch {
     if (error instanceof ServiceError && error.code === "box.engine_unavailable") this.#set(describe(error));
   }
 
-  async #probe(signal: AbortSignal): Promise<EngineState> {
+  async #probe(signal: AbortSignal): Promise<ProbedState> {
     using linked = linkSignals(signal, AbortSignal.timeout(PROBE_MS));
     try {
       const facts = await this.#deps.backend.probe({ signal: linked.signal });
@@ -65,7 +66,7 @@ export class EngineWatch {
     }
   }
 
-  #set(next: EngineState): EngineState {
+  #set(next: ProbedState): ProbedState {
     const changed = next.state !== this.#state.state;
     this.#state = next;
     const { logger, backend } = this.#deps;
@@ -90,12 +91,12 @@ function noAnswer(cause: unknown): ServiceError {
   );
 }
 
-function describe(error: ServiceError): EngineState {
+function describe(error: ServiceError): ProbedState {
   const hint = error.hint ?? "Check that the engine runs and answers, or switch boxes off.";
   return { state: "unavailable", code: error.code, reason: error.message, hint };
 }
 
-function missingImage(image: string): EngineState {
+function missingImage(image: string): ProbedState {
   return {
     state: "unavailable",
     code: "box.readiness",

@@ -47,27 +47,36 @@ export type ExportFault =
       readonly limit: number;
     };
 
-/** Every fault of a selection that was looked up: each file by itself, then count and sum over the run. */
-export function findExportFaults(
+/** A file that may be exported as far as the box says. */
+export interface ExportTarget {
+  readonly path: string;
+  readonly entry: FileEntry;
+}
+
+/** Either faults, or all targets: each file is looked at by itself, then count and sum over the run. */
+export function inspectSelection(
   candidates: readonly ExportCandidate[],
   before: ExportedBefore,
   limits: ExportLimits,
-): readonly ExportFault[] {
-  const faults = candidates.flatMap((candidate) => findFileFault(candidate, limits.maxFileBytes) ?? []);
-  return faults.length > 0 ? faults : findTotalFaults(candidates, before, limits);
+): { readonly targets: readonly ExportTarget[]; readonly faults: readonly ExportFault[] } {
+  const judged = candidates.map((candidate) => judge(candidate, limits.maxFileBytes));
+  const targets = judged.flatMap((item) => ("entry" in item ? [item] : []));
+  const faults = judged.flatMap((item) => ("reason" in item ? [item] : []));
+  return { targets, faults: faults.length > 0 ? faults : findTotalFaults(targets, before, limits) };
 }
 
-function findFileFault({ path, stat, exportedAs }: ExportCandidate, limit: number): ExportFault | null {
+function judge({ path, stat, exportedAs }: ExportCandidate, limit: number): ExportTarget | ExportFault {
   if (stat === undefined) return { reason: "not_found", given: path };
   if ("fault" in stat) {
     if (isAbsent(stat.fault) && exportedAs !== null)
       return { reason: "already_exported", given: path, fileId: exportedAs };
     return { reason: stat.fault, given: path };
   }
-  const kind = findKindFault(stat.entry);
+  const { entry } = stat;
+  const kind = findKindFault(entry);
   if (kind !== null) return { reason: kind, given: path };
-  const { sizeBytes } = stat.entry;
-  return sizeBytes > limit ? { reason: "too_large", given: path, sizeBytes, limit } : null;
+  const { sizeBytes } = entry;
+  return sizeBytes > limit ? { reason: "too_large", given: path, sizeBytes, limit } : { path, entry };
 }
 
 function isAbsent(fault: PathFault): boolean {
@@ -86,21 +95,17 @@ export function findKindFault(
 }
 
 function findTotalFaults(
-  candidates: readonly ExportCandidate[],
+  targets: readonly ExportTarget[],
   before: ExportedBefore,
   limits: ExportLimits,
 ): readonly ExportFault[] {
-  const count = candidates.length;
+  const count = targets.length;
   if (before.files + count > limits.maxFiles)
     return [{ reason: "too_many", count, before: before.files, limit: limits.maxFiles }];
-  const bytes = candidates.reduce((sum, { stat }) => sum + sizeOf(stat), 0);
+  const bytes = targets.reduce((sum, { entry }) => sum + entry.sizeBytes, 0);
   if (before.bytes + bytes > limits.maxTotalBytes)
     return [{ reason: "total_too_large", bytes, before: before.bytes, limit: limits.maxTotalBytes }];
   return [];
-}
-
-function sizeOf(stat: StatAnswer | undefined): number {
-  return stat !== undefined && "entry" in stat ? stat.entry.sizeBytes : 0;
 }
 
 /** The error of a refused call: every failing path with its reason and the remedy (box §8.2, §8.5). */

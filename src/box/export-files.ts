@@ -1,5 +1,4 @@
 /** `export_box_files`: validate the whole selection, register all of it, then remove exactly its sources (box §8). */
-import type { StatAnswer } from "../domain/box.js";
 import { deliveryKind, type FileRecord } from "../domain/delivery.js";
 import type { RunId } from "../domain/ids.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
@@ -11,13 +10,14 @@ import type { FileStore } from "../ports/file-store.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
 import type { ExportAnswer, ExportedFile } from "../ports/tool.js";
-import { type CapturedFile, type CaptureTarget, captureFiles } from "./capture-files.js";
+import { type CapturedFile, captureFiles } from "./capture-files.js";
 import {
   describeExportFaults,
   type ExportedBefore,
   type ExportFault,
   type ExportLimits,
-  findExportFaults,
+  type ExportTarget,
+  inspectSelection,
 } from "./export-faults.js";
 import { checkExportPaths, type RunDirectories, showPath } from "./export-paths.js";
 import { deliveredName, uniqueName } from "./file-name.js";
@@ -64,8 +64,8 @@ export async function exportFiles(
     return refuse([{ reason: "too_many", count: paths.length, before: 0, limit: limits.maxFiles }], request);
   using _turn = await deps.locks.acquire(request.runId, options);
   const earlier = await deps.fileStore.listByRun(request.tenant, request.runId);
-  const selection = await selectTargets(deps, { request, paths, earlier }, options);
-  if (!selection.ok) return refuse(selection.faults, request);
+  const selection = await inspectPaths(deps, { request, paths, earlier }, options);
+  if (selection.faults.length > 0) return refuse(selection.faults, request);
   await using staged = new CleanupStack();
   const captured = await captureFiles(
     { files: deps.files, blobs: deps.blobs, staged },
@@ -81,9 +81,8 @@ export async function exportFiles(
   const repeated = findRepeated(captured.files, earlier);
   if (repeated.length > 0) return refuse(repeated, request);
   options.signal.throwIfAborted();
-  const records = await register(deps, { request, earlier, captured: captured.files }, options);
-  const removed = await removeSources(deps.files, captured.files, options);
-  return answer(records, removed);
+  const registered = await register(deps, { request, earlier, captured: captured.files }, options);
+  return answer(registered, await removeSources(deps.files, registered, options));
 }
 
 const NO_LIST =
@@ -94,12 +93,8 @@ function refuse(why: string | readonly ExportFault[], run: RunDirectories): Expo
   return { ok: false, error: why.replace("/workspace/outbox/<run>", run.outbox) };
 }
 
-type Selection =
-  | { readonly ok: true; readonly targets: readonly CaptureTarget[] }
-  | { readonly ok: false; readonly faults: readonly ExportFault[] };
-
 /** Looks the whole selection up in one request; a path that fails as text is not looked up. */
-async function selectTargets(
+async function inspectPaths(
   deps: ExportDeps,
   of: {
     readonly request: ExportRequest;
@@ -107,7 +102,7 @@ async function selectTargets(
     readonly earlier: readonly FileRecord[];
   },
   options: CallOptions,
-): Promise<Selection> {
+): Promise<ReturnType<typeof inspectSelection>> {
   const checked = checkExportPaths(of.paths, of.request);
   const paths = checked.flatMap((item) => ("path" in item ? [item.path] : []));
   const stats = paths.length === 0 ? [] : await deps.files.stat(paths, options);
@@ -119,14 +114,8 @@ async function selectTargets(
   const textFaults = checked.flatMap((item): ExportFault[] =>
     "fault" in item ? [{ reason: item.fault, given: item.given }] : [],
   );
-  const fileFaults = findExportFaults(candidates, exportedBefore(of.earlier), of.request.limits);
-  const faults = [...textFaults, ...fileFaults];
-  if (faults.length > 0) return { ok: false, faults };
-  return { ok: true, targets: candidates.flatMap(({ path, stat }) => toTarget(path, stat)) };
-}
-
-function toTarget(path: string, stat: StatAnswer | undefined): CaptureTarget[] {
-  return stat !== undefined && "entry" in stat ? [{ path, entry: stat.entry }] : [];
+  const selection = inspectSelection(candidates, exportedBefore(of.earlier), of.request.limits);
+  return { ...selection, faults: [...textFaults, ...selection.faults] };
 }
 
 function exportedBefore(earlier: readonly FileRecord[]): ExportedBefore {
@@ -144,6 +133,10 @@ function findRepeated(
   });
 }
 
+interface RegisteredFile extends ExportTarget {
+  readonly record: FileRecord;
+}
+
 /** Keeps the bytes, then registers all of them in one transaction. */
 async function register(
   deps: ExportDeps,
@@ -153,14 +146,14 @@ async function register(
     readonly captured: readonly CapturedFile[];
   },
   options: CallOptions,
-): Promise<readonly FileRecord[]> {
+): Promise<readonly RegisteredFile[]> {
   const taken = new Set(of.earlier.map(({ name }) => name));
-  const records: FileRecord[] = [];
+  const files: RegisteredFile[] = [];
   for (const file of of.captured) {
     const name = uniqueName(deliveredName(file.path), taken);
     taken.add(name);
     const { sha256, sizeBytes } = await file.staging.commit();
-    records.push({
+    const record: FileRecord = {
       id: deps.ids.create("file"),
       tenant: of.request.tenant,
       runId: of.request.runId,
@@ -173,50 +166,54 @@ async function register(
       sourcePath: file.path,
       state: "pending",
       createdAt: deps.clock.now(),
-    });
+    };
+    files.push({ record, path: file.path, entry: file.entry });
   }
   options.signal.throwIfAborted();
-  await deps.fileStore.register(records);
-  return records;
+  await deps.fileStore.register(files.map(({ record }) => record));
+  return files;
 }
 
-/** @returns why a source is still there, by index; null = it is gone. Nothing that fails here undoes the export. */
+/** @returns why a source is still there, by path. Nothing that fails here undoes the export. */
 async function removeSources(
   files: BoxFiles,
-  captured: readonly CapturedFile[],
+  registered: readonly RegisteredFile[],
   options: CallOptions,
-): Promise<readonly (string | null)[]> {
-  const targets = captured.map(({ path, entry }) => ({ path, version: entry.version }));
+): Promise<ReadonlyMap<string, string>> {
+  const targets = registered.map(({ path, entry }) => ({ path, version: entry.version }));
   try {
     const answers = await files.remove(targets, options);
-    return targets.map((_target, index) => describeRemoval(answers[index]));
+    return new Map(targets.flatMap(({ path }, index) => describeRemoval(path, answers[index])));
   } catch {
-    return targets.map(() => "the box did not answer");
+    return new Map(targets.map(({ path }) => [path, "the box did not answer"]));
   }
 }
 
-function describeRemoval(removal: RemoveAnswer | undefined): string | null {
-  if (removal?.ok === true || removal?.fault === "not_found") return null;
-  return removal?.fault === "changed" ? "it was changed meanwhile" : "the box user may not remove it";
+function describeRemoval(path: string, removal: RemoveAnswer | undefined): [string, string][] {
+  if (removal?.ok === true || removal?.fault === "not_found") return [];
+  return [
+    [path, removal?.fault === "changed" ? "it was changed meanwhile" : "the box user may not remove it"],
+  ];
 }
 
-function answer(records: readonly FileRecord[], kept: readonly (string | null)[]): ExportAnswer {
-  const files = records.map(
-    (record, index): ExportedFile => ({
+function answer(registered: readonly RegisteredFile[], kept: ReadonlyMap<string, string>): ExportAnswer {
+  const files = registered.map(
+    ({ record, path }): ExportedFile => ({
       file_id: record.id,
       name: record.name,
       type: record.mimeType,
       size: record.sizeBytes,
       sha256: record.sha256,
-      source_removed: kept[index] === null,
+      source_removed: !kept.has(path),
     }),
   );
-  const warnings = records.flatMap(({ id, sourcePath }, index) => {
-    const reason = kept[index] ?? null;
-    const path = showPath(sourcePath ?? "");
-    return reason === null
+  const warnings = registered.flatMap(({ record, path }) => {
+    const reason = kept.get(path);
+    return reason === undefined
       ? []
-      : [`${path} is registered as ${id}, but its source is still there: ${reason}. Do not export it again.`];
+      : [
+          `${showPath(path)} is registered as ${record.id}, but its source is still there: ${reason}. Do not export it again.`,
+        ];
   });
   const message =
     warnings.length === 0

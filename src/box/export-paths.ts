@@ -77,7 +77,7 @@ export function suggestOutboxPath(relative: string, run: RunDirectories): string
 export function showPath(path: string): string {
   const shown = path.length > 300 ? `${path.slice(0, 300)}…` : path;
   const safe = shown.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}"\\]/gu, (sign) =>
-    sign === '"' || sign === "\\" ? `\\${sign}` : `\\u{${(sign.codePointAt(0) ?? 0).toString(16)}}`,
+    sign === '"' || sign === "\\" ? `\\${sign}` : `\\u{${Number(sign.codePointAt(0)).toString(16)}}`,
   );
   return `"${safe}"`;
 }

@@ -1,5 +1,6 @@
 /** Names of files on their way in and out of a box: data that must be harmless in a path, a header and a line of text. */
 import type { AttachmentType } from "../domain/attachment.js";
+import { prefixWithin } from "../lib/code-points.js";
 
 /** UTF-8 bytes of an inbound name. */
 export const MAX_NAME_BYTES = 240;
@@ -21,7 +22,7 @@ const ZERO_WIDTH = /[\u200B\u2060\uFEFF]/g;
  * @param index Number of the attachment, used where nothing of the name is left.
  */
 export function inboundName(given: string | null, type: AttachmentType, index: number): string {
-  const last = (given ?? "").split(/[/\\]/).at(-1) ?? "";
+  const last = lastComponent(given ?? "");
   const kept = last
     .replace(/^\.+/, "")
     .replaceAll(" ", "_")
@@ -35,7 +36,7 @@ export function inboundName(given: string | null, type: AttachmentType, index: n
 
 /** Original name for a note or an answer: last component, one line, never empty. */
 export function displayName(given: string | null, type: AttachmentType, index: number): string {
-  const last = (given ?? "").split(/[/\\]/).at(-1) ?? "";
+  const last = lastComponent(given ?? "");
   const shown = last.replace(UNSPEAKABLE, "").trim();
   return shown === "" || shown === "." || shown === ".."
     ? inboundName(null, type, index)
@@ -44,7 +45,7 @@ export function displayName(given: string | null, type: AttachmentType, index: n
 
 /** The name a captured file is delivered under: the base name, on one line, without what could mislead a reader (box §8.10). */
 export function deliveredName(path: string): string {
-  const base = path.split("/").at(-1) ?? "";
+  const base = path.slice(path.lastIndexOf("/") + 1);
   const clean = base.replaceAll("\\", "_").replace(UNSPEAKABLE, "").replace(ZERO_WIDTH, "");
   return clean.replaceAll(".", "").trim() === "" ? "file" : clean;
 }
@@ -68,14 +69,12 @@ function cutName(name: string, maxBytes: number): string {
 }
 
 function takeBytes(text: string, maxBytes: number): string {
-  let used = 0;
-  let taken = "";
-  for (const character of text) {
-    used += Buffer.byteLength(character);
-    if (used > maxBytes) return taken;
-    taken += character;
-  }
-  return taken;
+  return prefixWithin(text, { chars: Infinity, bytes: maxBytes });
+}
+
+/** What follows the last separator of either kind. */
+function lastComponent(text: string): string {
+  return text.slice(Math.max(text.lastIndexOf("/"), text.lastIndexOf("\\")) + 1);
 }
 
 function splitName(name: string): { readonly stem: string; readonly extension: string } {

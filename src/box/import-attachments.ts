@@ -128,22 +128,21 @@ async function findKept(
   options: CallOptions,
 ): Promise<readonly AttachmentOutcome[]> {
   const earlier = items.flatMap(({ before }) =>
-    before !== undefined && isInboxPath(before.path) ? [before] : [],
+    before !== undefined && before.path !== null && isInboxPath(before.path)
+      ? [{ before, path: before.path }]
+      : [],
   );
   if (earlier.length === 0) return [];
-  const stats = await files.stat(
-    earlier.map(({ path }) => path ?? ""),
-    options,
-  );
-  return earlier.flatMap((before, index): AttachmentOutcome[] => {
+  const paths = earlier.map(({ path }) => path);
+  const stats = await files.stat(paths, options);
+  return earlier.flatMap(({ before }, index): AttachmentOutcome[] => {
     const stat = stats[index];
     const isThere = stat !== undefined && "entry" in stat && stat.entry.kind === "file";
     return isThere ? [{ ...before, state: "imported", bytes: stat.entry.sizeBytes, reason: null }] : [];
   });
 }
 
-function isInboxPath(path: string | null): boolean {
-  if (path === null) return false;
+function isInboxPath(path: string): boolean {
   const normal = normaliseWorkspacePath(path);
   return normal.ok && normal.path === path && isWithin("/workspace/inbox", path);
 }
@@ -214,20 +213,24 @@ async function writeFiles(
 ): Promise<readonly AttachmentOutcome[]> {
   if (of.ready.length === 0) return [];
   const unreadable = new Set<number>();
-  const requests = of.ready.map((item) => ({
-    path: `${of.inbox}/${item.index}/${inboxName(item)}`,
+  const files = of.ready.map((item) => ({ item, path: `${of.inbox}/${item.index}/${inboxName(item)}` }));
+  const requests = files.map(({ item, path }) => ({
+    path,
     mode: "create" as const,
     sizeBytes: item.sizeBytes,
     content: readBlob(deps.blobs, { item, unreadable }, options),
   }));
   const answers = await deps.files.write(requests, options);
-  return of.ready.map((item, position): AttachmentOutcome => {
+  return files.map(({ item, path }, position): AttachmentOutcome => {
     const answer = answers[position];
     if (unreadable.has(item.index)) return refuse(item, "Its bytes could not be read.", item.sizeBytes);
     if (answer?.ok !== true) return refuse(item, describeFault(answer), item.sizeBytes);
-    const path = requests[position]?.path ?? null;
-    return { ...describeItem(item), path, bytes: item.sizeBytes, state: "imported", reason: null };
+    return imported(item, path);
   });
+}
+
+function imported(item: Ready, path: string): AttachmentOutcome {
+  return { ...describeItem(item), path, bytes: item.sizeBytes, state: "imported", reason: null };
 }
 
 function inboxName({ attachment, fetched, index }: Item): string {

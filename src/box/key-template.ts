@@ -5,8 +5,8 @@ export type TemplatePart =
   | {
       readonly kind: "literal";
       readonly text: string;
-      /** Offset of the first character that no rendered value can hold; null when there is none. */
-      readonly separatorAt: number | null;
+      /** The first character that no rendered value can hold, and its offset; null when there is none. */
+      readonly separator: { readonly sign: string; readonly at: number } | null;
     }
   | { readonly kind: "variable"; readonly name: string };
 
@@ -70,7 +70,8 @@ function readTokens(text: string): Token[] {
     } else if (text.charAt(at) === "}") {
       throw invalid(`the } at character ${at + 1} was never opened`);
     } else {
-      const run = /^[^{}]+/.exec(text.slice(at))?.[0] ?? "";
+      const length = `${text.slice(at)}{`.search(/[{}]/);
+      const run = text.slice(at, at + length);
       tokens.push({ kind: "text", raw: run, text: run });
       at += run.length;
     }
@@ -110,7 +111,7 @@ function joinLiterals(tokens: readonly Token[]): TemplatePart[] {
 
 function literal(text: string): TemplatePart {
   const found = /[^\p{L}\p{N}%]/u.exec(text);
-  return { kind: "literal", text, separatorAt: found === null ? null : found.index };
+  return { kind: "literal", text, separator: found === null ? null : { sign: found[0], at: found.index } };
 }
 
 function checkSeparators(parts: readonly TemplatePart[]): void {
@@ -119,7 +120,7 @@ function checkSeparators(parts: readonly TemplatePart[]): void {
     const next = parts[index + 1];
     if (next?.kind === "variable") throw invalid(`no literal separates {${part.name}} from {${next.name}}`);
     const after = parts[index + 2];
-    if (next?.separatorAt === null && after?.kind === "variable")
+    if (next?.separator === null && after?.kind === "variable")
       throw invalid(
         `"${next.text}" between {${part.name}} and {${after.name}} has no sign other than letters, digits and %`,
       );

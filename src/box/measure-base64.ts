@@ -21,7 +21,6 @@ for (const unit of Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 for (const unit of Buffer.from("\t\n\r ")) KINDS[unit] = WHITE_SPACE;
 KINDS["=".charCodeAt(0)] = PADDING;
 
-const DATA_URI = /^data:([^,;]*)((?:;[^,;]*)*),/i;
 /** Characters of a data URI's head; longer ones are no data URI. */
 const MAX_HEAD = 1024;
 
@@ -42,11 +41,13 @@ function tooLarge(sizeBytes: number, maxBytes: number): DecodedBytes {
  * Nothing is decoded that is too large: the size is counted on the text.
  */
 export function decodeBase64(data: string, maxBytes: number): DecodedBytes {
-  const head = DATA_URI.exec(data.slice(0, MAX_HEAD));
-  if (head === null) return decodeText(data, maxBytes, null);
-  const body = data.slice(head[0].length);
-  const mimeType = head[1] === undefined || head[1] === "" ? null : head[1].toLowerCase();
-  const isBase64 = /;\s*base64\s*$/i.test(head[2] ?? "");
+  const comma = data.slice(0, MAX_HEAD).indexOf(",");
+  if (comma < 0 || !/^data:/i.test(data)) return decodeText(data, maxBytes, null);
+  const head = data.slice("data:".length, comma);
+  const body = data.slice(comma + 1);
+  const type = head.slice(0, `${head};`.indexOf(";")).trim().toLowerCase();
+  const mimeType = type === "" ? null : type;
+  const isBase64 = /;\s*base64\s*$/i.test(head);
   return isBase64 ? decodeText(body, maxBytes, mimeType) : decodePercent(body, maxBytes, mimeType);
 }
 
@@ -80,7 +81,7 @@ function decodePercent(body: string, maxBytes: number, mimeType: string | null):
   for (let to = 0; to < sizeBytes; to += 1) {
     const pair = source[from] === 0x25 ? source.toString("latin1", from + 1, from + 3) : "";
     const isEscape = /^[0-9A-Fa-f]{2}$/.test(pair);
-    bytes[to] = isEscape ? Number.parseInt(pair, 16) : (source[from] ?? 0);
+    bytes[to] = isEscape ? Number.parseInt(pair, 16) : source.readUInt8(from);
     from += isEscape ? 3 : 1;
   }
   return { ok: true, bytes, mimeType };

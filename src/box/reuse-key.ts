@@ -132,17 +132,15 @@ function percentEncode(character: string): string {
 function decodeValue(encoded: string): string | null {
   try {
     return decodeURIComponent(encoded);
-  } catch (error) {
-    if (error instanceof URIError) return null;
-    throw error;
+  } catch {
+    return null;
   }
 }
 
 /** Values never hold a separator of a literal, so the first one marks where the literal stands. */
 function findValueEnd(rest: string, next: TemplatePart | undefined): number {
   if (next?.kind !== "literal") return rest.length;
-  if (next.separatorAt === null) return rest.length - next.text.length;
-  const separator = String.fromCodePoint(next.text.codePointAt(next.separatorAt) ?? 0);
-  const found = rest.indexOf(separator);
-  return found < 0 ? -1 : found - next.separatorAt;
+  if (next.separator === null) return rest.length - next.text.length;
+  const found = rest.indexOf(next.separator.sign);
+  return found < 0 ? -1 : found - next.separator.at;
 }

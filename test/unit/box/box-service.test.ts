@@ -670,6 +670,7 @@ describe("reconciliation", () => {
     const { session: kept } = await use("42");
     const { session: stray } = await use("43");
     await sessions.remove(stray.id);
+    await session("never-used");
     clock.advance(200_000);
     service = aService();
     vi.useFakeTimers();

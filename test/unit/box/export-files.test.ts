@@ -194,6 +194,20 @@ describe("exportFiles", () => {
     expect(await registered()).toHaveLength(1);
   });
 
+  it("keeps a source that was changed after its capture, and counts one that is gone already as removed", async () => {
+    box.put(`${outbox}/a.txt`, "a");
+    box.put(`${outbox}/b.txt`, "b");
+    box.beforeRemove = () => {
+      box.put(`${outbox}/a.txt`, "changed");
+      box.nodes.delete(`${outbox}/b.txt`);
+    };
+    expect(await run([`${outbox}/a.txt`, `${outbox}/b.txt`])).toMatchObject({
+      files: [{ source_removed: false }, { source_removed: true }],
+      warnings: [expect.stringContaining("it was changed meanwhile")],
+    });
+    expect(box.nodes.has(`${outbox}/a.txt`)).toBe(true);
+  });
+
   it("keeps the export when the box is lost before the removal", async () => {
     box.put(`${outbox}/a.txt`, "a");
     box.failRemove = true;

@@ -302,6 +302,23 @@ describe("importAttachments", () => {
     expect(contentOf(`${INBOX}/0/a.txt`)).toBe("old");
   });
 
+  it("refuses what has no source, and what the box says nothing good about", async () => {
+    const request = aRequest([{ from: await keep("x") }, { from: await keep("y") }]);
+    const missing = await run({ ...request, sources: request.sources.slice(0, 1) });
+    expect(missing.outcomes.map(({ reason }) => reason)).toEqual([null, "Its source is not known."]);
+    box.write = async () => [{ ok: false, fault: "bad_path" }];
+    const { outcomes } = await run(request);
+    expect(outcomes.map(({ reason }) => reason)).toEqual([
+      "The box did not take it.",
+      "The box did not take it.",
+    ]);
+  });
+
+  it("knows no bytes of an upload that was not resolved when the run was admitted", async () => {
+    const { outcomes } = await run(aRequest([{ from: { kind: "file", fileId: "file_1" } }]));
+    expect(outcomes[0]).toMatchObject({ state: "refused", reason: "Its bytes are no longer kept." });
+  });
+
   it("keeps every byte", async () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_none, index) => index % 256);
     const { outcomes } = await run(aRequest([{ from: await keep(bytes) }]));

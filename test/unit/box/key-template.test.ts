@@ -58,7 +58,7 @@ describe("parseTemplate", () => {
   it("counts {global} as literal text and keeps double braces in the canonical form", () => {
     const parsed = parseTemplate("{{{global}}}_{a}_{a}");
     expect(parsed.canonical).toBe("{{global}}_{a}_{a}");
-    expect(parsed.parts[0]).toEqual({ kind: "literal", text: "{global}_", separatorAt: 0 });
+    expect(parsed.parts[0]).toEqual({ kind: "literal", text: "{global}_", separator: { sign: "{", at: 0 } });
     expect(parsed.variables).toEqual(["a"]);
     expect(parsed.encoded).toEqual(new Set(["%", "{", "}", "_"]));
   });

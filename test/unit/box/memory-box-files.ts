@@ -29,6 +29,8 @@ export class MemoryBoxFiles implements BoxFiles {
   /** Paths that cannot be removed. */
   readonly stuck = new Set<string>();
   failRemove = false;
+  /** Called before sources are removed. */
+  beforeRemove: () => void = () => {};
 
   put(path: string, content: string | Uint8Array, change: Partial<Node> = {}): void {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
@@ -124,6 +126,7 @@ export class MemoryBoxFiles implements BoxFiles {
     targets: readonly { readonly path: string; readonly version?: string | undefined }[],
   ): Promise<readonly RemoveAnswer[]> {
     this.calls.push(`remove ${targets.length}`);
+    this.beforeRemove();
     if (this.failRemove) throw new Error("The box is gone.");
     return targets.map(({ path, version }): RemoveAnswer => {
       if (this.stuck.has(path)) return { path, ok: false, fault: "denied" };

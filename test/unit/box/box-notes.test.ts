@@ -1,0 +1,10 @@
+import { describe, expect, it } from "vitest";
+import { BOX_NOTES } from "../../../src/box/box-notes.js";
+
+describe("BOX_NOTES", () => {
+  it("say in one sentence each what is gone, and what stayed where something did", () => {
+    for (const note of Object.values(BOX_NOTES)) expect(note).toMatch(/^The [^\n]+ gone[;.]/);
+    for (const name of ["rested", "vanished", "restarted", "replaced", "changed"] as const)
+      expect(BOX_NOTES[name]).toContain("the files of /workspace are kept");
+  });
+});

@@ -1,0 +1,80 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { removeSession, restBox, restIdleBoxes, sessionNotFound } from "../../../src/box/rest-box.js";
+import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
+
+let world: ReturnType<typeof aWorld>;
+const containers = async () => (await world.backend.listOwned(ENDLESS)).containers.map(({ name }) => name);
+
+beforeEach(async () => {
+  world = aWorld();
+  const session = await world.sessions.findOrCreate(aSession({ container: "c", prepared: true }));
+  const place = { ...session, sessionId: session.id, container: "c" };
+  await world.backend.prepareWorkspace(place, SETTINGS, ENDLESS);
+  await world.backend.start(place, SETTINGS, ENDLESS);
+  world.boxes.set(session.id, {
+    tenant: "main",
+    container: "c",
+    uid: 30_001,
+    settings: null,
+    startedAt: null,
+  });
+});
+
+describe("restBox", () => {
+  it("removes the container and keeps the workspace", async () => {
+    await restBox(world, "ses_a", ENDLESS);
+    expect(await containers()).toEqual([]);
+    expect((await world.sessions.get("main", "ses_a"))?.container).toBeNull();
+    expect((await world.backend.listOwned(ENDLESS)).volumes).toHaveLength(1);
+  });
+
+  it("does nothing for a box it does not know, and for one that was never made", async () => {
+    await restBox(world, "ses_unknown", ENDLESS);
+    world.boxes.set("ses_b", { tenant: "main", container: null, uid: 2, settings: null, startedAt: null });
+    await restBox(world, "ses_b", ENDLESS);
+    expect(await containers()).toEqual(["c"]);
+  });
+
+  it("removes the container of a session whose record is gone", async () => {
+    await world.sessions.remove("ses_a");
+    await restBox(world, "ses_a", ENDLESS);
+    expect(await containers()).toEqual([]);
+  });
+});
+
+describe("restIdleBoxes", () => {
+  it("logs nothing about a round that was stopped", async () => {
+    const stop = new AbortController();
+    world.backend.removeContainer = async () => {
+      stop.abort();
+      throw new Error("stopped");
+    };
+    await restIdleBoxes(world, 0, { signal: stop.signal });
+    expect(world.logger.lines).toEqual([]);
+  });
+});
+
+describe("removeSession", () => {
+  it("removes a session that has no container, and finds one that is gone already no failure", async () => {
+    await restBox(world, "ses_a", ENDLESS);
+    const of = { tenant: "main", id: "ses_a", force: false } as const;
+    await Promise.all([removeSession(world, of, ENDLESS), removeSession(world, of, ENDLESS)]);
+    expect(await world.sessions.listAll()).toEqual([]);
+    expect((await world.backend.listOwned(ENDLESS)).volumes).toEqual([]);
+  });
+
+  it("keeps the record when it is stopped", async () => {
+    const stop = new AbortController();
+    world.backend.removeContainer = async () => {
+      stop.abort(new Error("stopped"));
+      throw new Error("late");
+    };
+    const of = { tenant: "main", id: "ses_a", force: false } as const;
+    await expect(removeSession(world, of, { signal: stop.signal })).rejects.toThrow("stopped");
+    expect(await world.sessions.listAll()).toHaveLength(1);
+  });
+
+  it("bounds what it says of an unknown id", () => {
+    expect(sessionNotFound("x".repeat(500)).message.length).toBeLessThan(150);
+  });
+});
