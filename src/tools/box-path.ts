@@ -1,10 +1,16 @@
 /** Paths as tools take them, and what a tool says when a path cannot be used (box §6.3, §13). */
+import { WORKSPACE_ROOT } from "../domain/box.js";
 import { MAX_PATH_CHARS, normaliseWorkspacePath } from "../domain/workspace-path.js";
 import type { FileFault } from "../ports/box-handle.js";
 
 export type ToolPath =
   | { readonly ok: true; readonly path: string }
   | { readonly ok: false; readonly error: string };
+
+/** The directory of an optional field: models also leave it empty. */
+export function pathOrRoot(given: string | undefined): string {
+  return given === undefined || given === "" ? WORKSPACE_ROOT : given;
+}
 
 /** The absolute path of what the model named; relative ones are taken from /workspace. */
 export function resolveToolPath(given: string): ToolPath {

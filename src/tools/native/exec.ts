@@ -1,11 +1,11 @@
 /** `exec`: runs a shell command in the box (box §12). */
 import { z } from "zod";
-import { type ExecExit, WORKSPACE_ROOT } from "../../domain/box.js";
+import type { ExecExit } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { ExecRequest } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
-import { resolveToolPath } from "../box-path.js";
+import { pathOrRoot, resolveToolPath } from "../box-path.js";
 import { defineTool, failure, type ParsedCall, success } from "../define-tool.js";
 import { optionalNumber, optionalText, text } from "../tool-input.js";
 import { type SavedResult, ToolResultFile } from "../tool-results.js";
@@ -59,7 +59,7 @@ function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedE
   const env = input.env ?? {};
   const fault = findCommandFault(input.command) ?? findEnvFault(env);
   if (fault !== null) return { ok: false, error: fault };
-  const workdir = resolveToolPath(input.workdir ?? WORKSPACE_ROOT);
+  const workdir = resolveToolPath(pathOrRoot(input.workdir));
   if (!workdir.ok) return workdir;
   const timeout = resolveTimeout(input.timeout_sec, box.settings);
   return {
@@ -69,7 +69,7 @@ function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedE
       argv: ["sh", "-lc", input.command],
       workdir: workdir.path,
       env: { ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
-      timeoutMs: timeout.seconds * 1000,
+      timeoutMs: Math.max(1, Math.round(timeout.seconds * 1000)),
     },
   };
 }

@@ -13,23 +13,28 @@ const PROGRAM = `
 const { parentPort, workerData } = require("node:worker_threads");
 const expression = new RegExp(workerData.source, workerData.flags);
 parentPort.on("message", ({ bytes, maxMatches }) => {
-  const lines = Buffer.from(bytes).toString("utf8").split("\\n");
+  const text = Buffer.from(bytes).toString("utf8");
   parentPort.postMessage({ type: "begun" });
   let matches = 0;
   let longLines = 0;
+  let number = 0;
   try {
-    for (let i = 0; i < lines.length && matches < maxMatches; i += 1) {
-      const line = lines[i].endsWith("\\r") ? lines[i].slice(0, -1) : lines[i];
+    for (let start = 0; start < text.length && matches < maxMatches; number += 1) {
+      const end = text.indexOf("\\n", start);
+      const next = end === -1 ? text.length : end;
+      const line = text.slice(start, text[next - 1] === "\\r" && next > start ? next - 1 : next);
+      start = next + 1;
       if (line.length > workerData.maxLineChars) longLines += 1;
-      else if ((line !== "" || i < lines.length - 1) && expression.test(line)) {
+      else if (expression.test(line)) {
         matches += 1;
-        const start = line.slice(0, workerData.maxShownUnits);
-        parentPort.postMessage({ type: "match", match: { line: i + 1, start, isCut: start.length < line.length } });
+        const shown = line.slice(0, workerData.maxShownUnits);
+        const match = { line: number + 1, start: shown, isCut: shown.length < line.length };
+        parentPort.postMessage({ type: "match", match });
       }
     }
     parentPort.postMessage({ type: "ended", longLines });
   } catch (error) {
-    parentPort.postMessage({ type: "failed", reason: String(error && error.message) });
+    parentPort.postMessage({ type: "failed" });
   }
 });
 `;
@@ -45,7 +50,7 @@ const messageSchema = z.discriminatedUnion("type", [
     match: z.object({ line: z.number(), start: z.string(), isCut: z.boolean() }),
   }),
   z.object({ type: z.literal("ended"), longLines: z.number() }),
-  z.object({ type: z.literal("failed"), reason: z.string() }),
+  z.object({ type: z.literal("failed") }),
 ]);
 
 export interface LineMatch {

@@ -1,11 +1,11 @@
 /** The walk below a directory that `glob` and `grep` share, and how they read a path pattern (box §13.3). */
 import { setImmediate } from "node:timers/promises";
-import { type FileEntry, WORKSPACE_ROOT } from "../../domain/box.js";
+import type { FileEntry } from "../../domain/box.js";
 import { isWithin, normaliseWorkspacePath } from "../../domain/workspace-path.js";
 import { type CompiledGlob, compileGlob } from "../../lib/glob-pattern.js";
 import type { BoxFiles } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
-import { describeFault, resolveToolPath } from "../box-path.js";
+import { describeFault, pathOrRoot, resolveToolPath } from "../box-path.js";
 
 const MAX_WALKED = 100_000;
 const MAX_DEPTH = 256;
@@ -40,7 +40,7 @@ export async function walkBelow(
   files: BoxFiles,
   options: CallOptions,
 ): Promise<Walk> {
-  const resolved = resolveToolPath(given ?? WORKSPACE_ROOT);
+  const resolved = resolveToolPath(pathOrRoot(given));
   if (!resolved.ok) return resolved;
   const base = resolved.path;
   const request = { path: base, depth: MAX_DEPTH, maxEntries: MAX_WALKED, skip: SKIPPED_DIRECTORIES };

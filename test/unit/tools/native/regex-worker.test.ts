@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { RegexWorker } from "../../../../src/tools/native/regex-worker.js";
 
 const RUNAWAY = /^(a+)+$/u;
+/** Needs more of the stack than there is for a long line. */
+const DEEP = /^(?:(a)|(b)|(c)|(d)|(e)|(f)|(g)|(h)|(ab))*$/u;
 const limits = { maxMatches: 10, timeoutMs: 250, signal: new AbortController().signal };
 const bytes = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text));
 
@@ -37,6 +39,16 @@ describe("RegexWorker", () => {
     await using worker = new RegexWorker(/x/u, 3);
     const found = await worker.search(bytes(`${"x".repeat(1024 * 1024 + 1)}\nx`), limits);
     expect(found).toMatchObject({ longLines: 1, matches: [{ line: 2 }] });
+  });
+
+  it("says that an expression failed on a file, and searches the next one", async () => {
+    await using worker = new RegexWorker(DEEP, 100);
+    const deep = await worker.search(bytes(`${"ab".repeat(500_000)}!\n`), { ...limits, timeoutMs: 60_000 });
+    expect(deep).toEqual({ matches: [], end: "failed", longLines: 0 });
+    expect(await worker.search(bytes("!\r\n!\nabc"), limits)).toMatchObject({
+      end: "all",
+      matches: [{ line: 3 }],
+    });
   });
 
   it("ends an expression that runs away, keeps what it found before, and searches the next file", async () => {

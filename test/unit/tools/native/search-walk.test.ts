@@ -44,6 +44,7 @@ describe("walkBelow", () => {
     };
     expect(await paths()).toEqual(["/workspace/a", "/workspace/src/ok"]);
     expect(await paths("/workspace/.home")).toEqual(["/workspace/.home/lib/x"]);
+    expect(await paths("")).toEqual(await paths());
     expect(await paths("dist")).toEqual(["/workspace/dist/x"]);
   });
 
