@@ -25,8 +25,8 @@ export function toWireHistory(messages: readonly Message[], options: WireOptions
 /** A message with neither text nor calls is left out; one with only calls has the content null (§12.16). */
 function toWireAssistant(message: Message): Message | null {
   const calls = message.tool_calls ?? [];
-  const text = withoutThinking(messageText(message));
-  if (text.trim() === "" && calls.length === 0) return null;
+  const content = toWireText(message.content);
+  if (content === null && calls.length === 0) return null;
   const kept = Object.entries(message).filter(
     ([name]) =>
       name !== RAW_FIELD && name !== "tool_calls" && (calls.length > 0 || !REASONING_FIELDS.has(name)),
@@ -34,9 +34,16 @@ function toWireAssistant(message: Message): Message | null {
   return {
     ...Object.fromEntries(kept),
     role: "assistant",
-    content: text.trim() === "" ? null : text,
+    content,
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toWireCall) }),
   };
+}
+
+/** Text without thinking, null when nothing is left; parts go as they are. */
+function toWireText(content: Message["content"]): Message["content"] {
+  if (Array.isArray(content)) return messageText({ content }).trim() === "" ? null : content;
+  const text = withoutThinking(content ?? "");
+  return text.trim() === "" ? null : text;
 }
 
 /** Arguments go back as received where they are an object; what never ran goes back as `{}`, so that every call parses. */
