@@ -26,7 +26,6 @@ const keySchema = z.strictObject({
     allowed: "false: this version does not serve it",
   }),
 });
-export type ApiKey = z.infer<typeof keySchema>;
 
 export const serverSchema = z.strictObject({
   host: z.string().min(1).max(255).default("127.0.0.1").meta({

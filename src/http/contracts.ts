@@ -49,7 +49,10 @@ export const createRun = contract({
   headers: idempotencyHeaderSchema,
   body: { [JSON_TYPE]: createRunSchema, [FORM_TYPE]: runFormDocSchema },
   answers: {
-    200: { ...json("The finished run; with `stream` its events.", runAnswerSchema) },
+    200: {
+      description: "The finished run; with `stream` its events.",
+      content: { [JSON_TYPE]: runAnswerSchema, "text/event-stream": runEventSchema },
+    },
     202: json("The run waits or has just begun.", runAnswerSchema),
   },
   errors: [

@@ -41,7 +41,8 @@ export async function readForm(
   limits: FormLimits,
 ): Promise<Form> {
   const { request } = from;
-  if (request.is("multipart/form-data") === false) throw wrongType(request, "multipart/form-data");
+  if (request.is("multipart/form-data") !== "multipart/form-data")
+    throw wrongType(request, "multipart/form-data");
   refuseAnnouncedSize(request, limits);
   const intake = new FormIntake(files, limits);
   try {

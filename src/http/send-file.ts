@@ -1,11 +1,10 @@
 /** Answers with the bytes of a file: ranges, entity tag, and headers under which nothing is ever rendered (api §3, security §10). */
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { Request, Response } from "express";
 import type { FileRecord } from "../domain/delivery.js";
 import { ServiceError } from "../domain/errors.js";
 import type { ByteRange, FileService } from "../runs/file-service.js";
 import { attachmentHeader } from "./content-disposition.js";
+import { sendBytes } from "./send-bytes.js";
 
 /** Types that no browser executes; everything else goes out as opaque bytes. */
 const SAFE_TYPES = new Set([
@@ -58,7 +57,11 @@ export async function sendFile(
     response.end();
     return;
   }
-  await pipeline(Readable.from(files.read(file, range, { signal })), response, { signal });
+  for await (const bytes of files.read(file, range, { signal })) {
+    await sendBytes(response, bytes);
+    if (response.destroyed) return;
+  }
+  response.end();
 }
 
 function setFileHeaders(response: Response, file: FileRecord): void {

@@ -1,6 +1,6 @@
 /** Writes an event stream: one event at a time, as fast as the client reads, with a comment as a sign of life (api §2). */
 import type { Response } from "express";
-import { ServiceError } from "../domain/errors.js";
+import { STALL_MS, sendBytes } from "./send-bytes.js";
 
 export interface StreamTiming {
   /** Milliseconds between comments. */
@@ -9,7 +9,7 @@ export interface StreamTiming {
   readonly stallMs: number;
 }
 
-export const STREAM_TIMING: StreamTiming = { heartbeatMs: 15_000, stallMs: 60_000 };
+export const STREAM_TIMING: StreamTiming = { heartbeatMs: 15_000, stallMs: STALL_MS };
 
 export interface SentEvent {
   /** Absent = the client's last event id stays as it is. */
@@ -49,33 +49,9 @@ export class EventStream implements Disposable {
     }, this.#timing.heartbeatMs);
   }
 
-  /**
-   * Resolves when the client can take more: nothing piles up in memory for a slow reader.
-   * @throws ServiceError `request.timeout` when it takes nothing for too long
-   */
+  /** @throws ServiceError `request.timeout` when the client takes nothing for too long */
   async send(event: SentEvent): Promise<void> {
-    if (this.#response.destroyed) return;
-    if (!this.#response.write(formatEvent(event))) await this.#drained();
-  }
-
-  async #drained(): Promise<void> {
-    const response = this.#response;
-    await new Promise<void>((resolve, reject) => {
-      const settle = (error: ServiceError | null): void => {
-        clearTimeout(timer);
-        response.off("drain", goOn).off("close", goOn);
-        if (error === null) resolve();
-        else reject(error);
-      };
-      const goOn = (): void => settle(null);
-      const timer = setTimeout(() => {
-        settle(
-          new ServiceError("request.timeout", "The reader of the event stream took nothing for too long."),
-        );
-        response.destroy();
-      }, this.#timing.stallMs);
-      response.once("drain", goOn).once("close", goOn);
-    });
+    await sendBytes(this.#response, formatEvent(event), this.#timing.stallMs);
   }
 
   [Symbol.dispose](): void {

@@ -79,9 +79,8 @@ async function answerAdmission(
 }
 
 async function receive(deps: CreateRunDeps, exchange: Exchange): Promise<Received> {
-  if (exchange.request.is("multipart/form-data") !== false) {
-    if (exchange.request.is("multipart/form-data") !== null) return receiveForm(deps, exchange);
-  }
+  if (exchange.request.is("multipart/form-data") === "multipart/form-data")
+    return receiveForm(deps, exchange);
   const { body, hash } = await deps.json.readAs(createRunSchema, exchange);
   refuseEmptyInput(body, 0);
   return { body, files: [], hash };

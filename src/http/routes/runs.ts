@@ -1,6 +1,13 @@
 /** Look at runs, follow, stop, repeat and acknowledge them (api §2). */
 import { ServiceError } from "../../domain/errors.js";
-import { type FileId, fileIdSchema, type RunId, runIdSchema, sessionIdSchema } from "../../domain/ids.js";
+import {
+  type FileId,
+  fileIdSchema,
+  type RunId,
+  runIdSchema,
+  type SessionId,
+  sessionIdSchema,
+} from "../../domain/ids.js";
 import type { RunService } from "../../runs/run-service.js";
 import { acknowledgeDelivery, cancelRun, followRun, getRun, listRuns, retryRun } from "../contracts.js";
 import { parseInput } from "../parse-input.js";
@@ -23,14 +30,10 @@ export function runRoutes(deps: RunRoutesDeps): readonly Route[] {
 
 function listRunsRoute({ runs }: RunRoutesDeps): Route {
   return implement(listRuns, async ({ caller, query, response }) => {
-    const { session, chat, status, limit, after } = query;
-    const filter = {
-      session: session === undefined ? undefined : (sessionIdSchema.safeParse(session).data ?? "ses_unknown"),
-      after: after === undefined ? undefined : readCursor(after),
-      chat,
-      status,
-      limit,
-    } as const;
+    const { chat, status, limit } = query;
+    const session = readSessionId(query.session);
+    const after = query.after === undefined ? undefined : readCursor(query.after);
+    const filter = { session, chat, status, limit, after };
     const page = await runs.list(caller, filter);
     const last = page.runs.at(-1);
     response.json({
@@ -93,6 +96,12 @@ function readDeliveryId({ request }: Exchange): FileId {
   const id = fileIdSchema.safeParse(pathParameter(request, "file_id"));
   if (id.success) return id.data;
   throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
+}
+
+/** A text that is no id of ours names a session without runs. */
+function readSessionId(text: string | undefined): SessionId | undefined {
+  if (text === undefined) return undefined;
+  return sessionIdSchema.safeParse(text).data ?? `ses_${text}`;
 }
 
 function readCursor(text: string): RunId {

@@ -69,6 +69,11 @@ describe("files over HTTP", () => {
     expect(await readError(response)).toMatchObject({ code: "request.invalid", param });
   });
 
+  it("are refused without a body", async () => {
+    expect((await service.fetch("/v1/files", { method: "POST" })).status).toBe(415);
+    expect((await service.fetch("/v1/runs", { method: "POST" })).status).toBe(400);
+  });
+
   it("are refused as JSON with 415", async () => {
     const response = await service.fetch("/v1/files", {
       method: "POST",
@@ -170,6 +175,17 @@ describe("a download", () => {
 async function link(id: string, query = ""): Promise<string> {
   return linkSchema.parse(await (await service.fetch(`/v1/files/${id}/link${query}`)).json()).url;
 }
+
+describe("bytes that are gone", () => {
+  it("are told by the envelope, not by a broken connection", async () => {
+    const { id, sha256 } = await uploaded("0123456789");
+    await service.stores.blobs.remove(sha256);
+    const response = await service.fetch(`/v1/files/${id}/content`);
+    expect(response.status).toBe(404);
+    expect(response.headers.get("content-disposition")).toBeNull();
+    expect(await readError(response)).toMatchObject({ code: "file.not_found" });
+  });
+});
 
 describe("a signed link", () => {
   it("needs no key, and carries the bytes as an attachment", async () => {
