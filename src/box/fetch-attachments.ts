@@ -11,9 +11,14 @@ export interface FetchLimits {
   readonly urlTimeoutMs: number;
 }
 
-export interface FetchedAttachment {
-  readonly source: AttachmentSource;
-  readonly fetched: { readonly name: string | null; readonly mimeType: string | null };
+/** A source that needs no fetching any more. */
+export type SettledSource = Exclude<AttachmentSource, { readonly kind: "url" }>;
+
+export interface Fetched {
+  readonly source: SettledSource;
+  /** What the server said of the file; null where nothing was fetched or said. */
+  readonly name: string | null;
+  readonly mimeType: string | null;
 }
 
 export interface FetchDeps {
@@ -21,39 +26,43 @@ export interface FetchDeps {
   readonly outbound: OutboundFetch;
 }
 
-interface WantedUrl {
-  readonly index: number;
-  readonly url: string;
-}
-
 /** URLs of one run that are fetched at the same time. */
 const AT_ONCE = 4;
 
 /**
- * @returns by index: a blob, or why there is none; one that fails does not touch the others
+ * Settles every source: what is a URL becomes a blob, or a refusal with its reason; one does not touch the others.
+ * @returns one for each item, in order of `index`
  * @throws the signal's reason
  */
-export async function fetchAttachments(
+export async function fetchAttachments<
+  Item extends { readonly index: number; readonly source: AttachmentSource },
+>(
   deps: FetchDeps,
-  of: { readonly urls: readonly WantedUrl[]; readonly limits: FetchLimits },
+  of: { readonly items: readonly Item[]; readonly limits: FetchLimits },
   options: CallOptions,
-): Promise<ReadonlyMap<number, FetchedAttachment>> {
-  const fetched = new Map<number, FetchedAttachment>();
-  const queue = of.urls.values();
+): Promise<readonly { readonly item: Item; readonly fetched: Fetched }[]> {
+  const settled: { readonly item: Item; readonly fetched: Fetched }[] = [];
+  const queue = of.items.values();
   const work = async (): Promise<void> => {
-    for (const { index, url } of queue)
-      fetched.set(index, await fetchOne(deps, { url, limits: of.limits }, options));
+    for (const item of queue) {
+      const { source } = item;
+      const fetched =
+        source.kind === "url"
+          ? await fetchOne(deps, { url: source.url, limits: of.limits }, options)
+          : { source, name: null, mimeType: null };
+      settled.push({ item, fetched });
+    }
   };
   await Promise.allSettled(Array.from({ length: AT_ONCE }, work));
   options.signal.throwIfAborted();
-  return fetched;
+  return settled.toSorted((one, other) => one.item.index - other.item.index);
 }
 
 async function fetchOne(
   deps: FetchDeps,
   of: { readonly url: string; readonly limits: FetchLimits },
   options: CallOptions,
-): Promise<FetchedAttachment> {
+): Promise<Fetched> {
   const { maxFileBytes, urlTimeoutMs } = of.limits;
   try {
     const limits = { maxBytes: maxFileBytes, timeoutMs: urlTimeoutMs };
@@ -61,10 +70,10 @@ async function fetchOne(
     await using staging = await deps.blobs.stage();
     for await (const bytes of file.bytes) await staging.write(bytes);
     const blob = await staging.commit();
-    return { source: { kind: "blob", ...blob }, fetched: { name: file.name, mimeType: file.mimeType } };
+    return { source: { kind: "blob", ...blob }, name: file.name, mimeType: file.mimeType };
   } catch (error) {
     options.signal.throwIfAborted();
     const reason = error instanceof ServiceError ? error.message : "It could not be fetched.";
-    return { source: { kind: "refused", reason, sizeBytes: null }, fetched: { name: null, mimeType: null } };
+    return { source: { kind: "refused", reason, sizeBytes: null }, name: null, mimeType: null };
   }
 }

@@ -6,7 +6,7 @@ import type { BlobStore } from "../ports/blob-store.js";
 import type { BoxFiles, FileFault, WriteAnswer } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import type { OutboundFetch } from "../ports/outbound-fetch.js";
-import { type FetchLimits, fetchAttachments } from "./fetch-attachments.js";
+import { type Fetched, type FetchLimits, fetchAttachments } from "./fetch-attachments.js";
 import { displayName, inboundName } from "./file-name.js";
 
 export interface ImportLimits extends FetchLimits {
@@ -46,14 +46,19 @@ interface Item {
   readonly attachment: Attachment;
   readonly source: AttachmentSource;
   readonly before: AttachmentOutcome | undefined;
-  /** Name and type that the fetched answer gave, where the attachment says none. */
-  readonly fetched: { readonly name: string | null; readonly mimeType: string | null };
 }
 
-interface Ready extends Item {
+interface Settled {
+  readonly item: Item;
+  readonly fetched: Fetched;
+}
+
+interface Ready extends Settled {
   readonly sha256: string;
   readonly sizeBytes: number;
 }
+
+const NOT_FETCHED: Omit<Fetched, "source"> = { name: null, mimeType: null };
 
 /**
  * Imports what is not decided yet; an attachment imported or refused before keeps its entry (box §7.1). All files go
@@ -65,24 +70,27 @@ export async function importAttachments(
   request: ImportRequest,
   options: CallOptions,
 ): Promise<ImportAnswer> {
+  const { limits } = request;
   const chosen = chooseReferences(request);
   const outcomes = request.attachments.map((attachment, index) => firstOutcome(attachment, index, request));
   const isOpen = ({ index }: { readonly index: number }): boolean => outcomes[index]?.state === "pending";
   const open = toItems(request).filter((item) => chosen.has(item.attachment.reference) && isOpen(item));
   const record = (outcome: AttachmentOutcome): void => void outcomes.splice(outcome.index, 1, outcome);
 
-  for (const kept of await findKept(deps.files, open, options)) record(kept);
-  const fetched = await fetchSources(deps, { items: open.filter(isOpen), limits: request.limits }, options);
+  for (const item of open) if (item.index >= limits.maxFiles) record(refuseByCount(item, limits.maxFiles));
+  for (const kept of await findKept(deps.files, open.filter(isOpen), options)) record(kept);
+  const settled = await fetchAttachments(deps, { items: open.filter(isOpen), limits }, options);
   const ready: Ready[] = [];
-  for (const item of fetched) {
-    const checked = await checkItem(deps.blobs, { item, ready, limits: request.limits });
+  for (const one of settled) {
+    const checked = await checkItem(deps.blobs, { settled: one, ready, limits });
     if ("state" in checked) record(checked);
     else ready.push(checked);
   }
   for (const written of await writeFiles(deps, { inbox: request.inbox, ready }, options)) record(written);
-  const blobs = new Map(fetched.map(({ index, source }) => [index, source.kind === "blob" ? source : null]));
-  const sources = request.sources.map((source, index) => blobs.get(index) ?? source);
-  return { outcomes, sources };
+  const blobs = new Map(
+    settled.map(({ item, fetched }) => [item.index, fetched.source.kind === "blob" ? fetched.source : null]),
+  );
+  return { outcomes, sources: request.sources.map((source, index) => blobs.get(index) ?? source) };
 }
 
 function chooseReferences({ attachments, references }: ImportRequest): ReadonlySet<string> {
@@ -117,7 +125,6 @@ function toItems({ attachments, sources, outcomes }: ImportRequest): Item[] {
     attachment,
     source: sources[index] ?? { kind: "refused", reason: "Its source is not known.", sizeBytes: null },
     before: outcomes[index],
-    fetched: { name: null, mimeType: null },
   }));
 }
 
@@ -147,50 +154,36 @@ function isInboxPath(path: string): boolean {
   return normal.ok && normal.path === path && isWithin("/workspace/inbox", path);
 }
 
-async function fetchSources(
-  deps: ImportDeps,
-  of: { readonly items: readonly Item[]; readonly limits: ImportLimits },
-  options: CallOptions,
-): Promise<readonly Item[]> {
-  const wanted = of.items.flatMap((item) =>
-    item.source.kind === "url" && item.index < of.limits.maxFiles
-      ? [{ index: item.index, url: item.source.url }]
-      : [],
-  );
-  const fetched = await fetchAttachments(deps, { urls: wanted, limits: of.limits }, options);
-  return of.items.map((item) => ({ ...item, ...fetched.get(item.index) }));
-}
-
 /** Every limit is checked here, before a byte of the file goes to the box. */
 async function checkItem(
   blobs: BlobStore,
-  of: { readonly item: Item; readonly ready: readonly Ready[]; readonly limits: ImportLimits },
+  of: { readonly settled: Settled; readonly ready: readonly Ready[]; readonly limits: ImportLimits },
 ): Promise<Ready | AttachmentOutcome> {
-  const { item, ready, limits } = of;
-  const { source, index } = item;
-  if (index >= limits.maxFiles)
-    return refuse(item, `It is file number ${index + 1}; the limit is ${limits.maxFiles} files per run.`);
-  if (source.kind === "refused") return refuse(item, source.reason, source.sizeBytes);
-  const sizeBytes = source.kind === "blob" ? await blobs.size(source.sha256) : null;
-  if (source.kind !== "blob" || sizeBytes === null) return refuse(item, "Its bytes are no longer kept.");
+  const { settled, ready, limits } = of;
+  const { source } = settled.fetched;
+  if (source.kind === "refused") return refuse(settled, source.reason, source.sizeBytes);
+  const sizeBytes = await blobs.size(source.sha256);
+  if (sizeBytes === null) return refuse(settled, "Its bytes are no longer kept.", source.sizeBytes);
   if (sizeBytes > limits.maxFileBytes)
     return refuse(
-      item,
+      settled,
       `It has ${sizeBytes} bytes; the limit is ${limits.maxFileBytes} bytes per file.`,
       sizeBytes,
     );
   const total = ready.reduce((sum, other) => sum + other.sizeBytes, sizeBytes);
   if (total > limits.maxTotalBytes)
     return refuse(
-      item,
+      settled,
       `With its ${sizeBytes} bytes the run's files have ${total} bytes; the limit is ${limits.maxTotalBytes} bytes per run.`,
       sizeBytes,
     );
-  return { ...item, sha256: source.sha256, sizeBytes };
+  return { ...settled, sha256: source.sha256, sizeBytes };
 }
 
-function describeItem(item: Item): Pick<AttachmentOutcome, "index" | "name" | "mime_type"> {
-  const { index, attachment, fetched, before } = item;
+type Described = Pick<AttachmentOutcome, "index" | "name" | "mime_type">;
+
+function describeItem(item: Item, fetched: Omit<Fetched, "source">): Described {
+  const { index, attachment, before } = item;
   return {
     index,
     name: displayName(attachment.name ?? fetched.name, attachment.type, index),
@@ -198,12 +191,15 @@ function describeItem(item: Item): Pick<AttachmentOutcome, "index" | "name" | "m
   };
 }
 
-function refuse(
-  item: Item,
-  reason: string,
-  sizeBytes: number | null = item.attachment.size,
-): AttachmentOutcome {
-  return { ...describeItem(item), path: null, bytes: sizeBytes, state: "refused", reason };
+function refuse({ item, fetched }: Settled, reason: string, sizeBytes: number | null): AttachmentOutcome {
+  const bytes = sizeBytes ?? item.attachment.size;
+  return { ...describeItem(item, fetched), path: null, bytes, state: "refused", reason };
+}
+
+function refuseByCount(item: Item, maxFiles: number): AttachmentOutcome {
+  const reason = `It is file number ${item.index + 1}; the limit is ${maxFiles} files per run.`;
+  const bytes = item.attachment.size;
+  return { ...describeItem(item, NOT_FETCHED), path: null, bytes, state: "refused", reason };
 }
 
 async function writeFiles(
@@ -212,42 +208,45 @@ async function writeFiles(
   options: CallOptions,
 ): Promise<readonly AttachmentOutcome[]> {
   if (of.ready.length === 0) return [];
-  const unreadable = new Set<number>();
-  const files = of.ready.map((item) => ({ item, path: `${of.inbox}/${item.index}/${inboxName(item)}` }));
-  const requests = files.map(({ item, path }) => ({
+  const unreadable = new Set<Ready>();
+  const files = of.ready.map((ready) => ({
+    ready,
+    path: `${of.inbox}/${ready.item.index}/${inboxName(ready)}`,
+  }));
+  const requests = files.map(({ ready, path }) => ({
     path,
     mode: "create" as const,
-    sizeBytes: item.sizeBytes,
-    content: readBlob(deps.blobs, { item, unreadable }, options),
+    sizeBytes: ready.sizeBytes,
+    content: readBlob(deps.blobs, { ready, unreadable }, options),
   }));
   const answers = await deps.files.write(requests, options);
-  return files.map(({ item, path }, position): AttachmentOutcome => {
+  return files.map(({ ready, path }, position): AttachmentOutcome => {
     const answer = answers[position];
-    if (unreadable.has(item.index)) return refuse(item, "Its bytes could not be read.", item.sizeBytes);
-    if (answer?.ok !== true) return refuse(item, describeFault(answer), item.sizeBytes);
-    return imported(item, path);
+    if (unreadable.has(ready)) return refuse(ready, "Its bytes could not be read.", ready.sizeBytes);
+    if (answer?.ok !== true) return refuse(ready, describeFault(answer), ready.sizeBytes);
+    return imported(ready, path);
   });
 }
 
-function imported(item: Ready, path: string): AttachmentOutcome {
-  return { ...describeItem(item), path, bytes: item.sizeBytes, state: "imported", reason: null };
+function imported({ item, fetched, sizeBytes }: Ready, path: string): AttachmentOutcome {
+  return { ...describeItem(item, fetched), path, bytes: sizeBytes, state: "imported", reason: null };
 }
 
-function inboxName({ attachment, fetched, index }: Item): string {
-  return inboundName(attachment.name ?? fetched.name, attachment.type, index);
+function inboxName({ item, fetched }: Settled): string {
+  return inboundName(item.attachment.name ?? fetched.name, item.attachment.type, item.index);
 }
 
 /** A blob that cannot be read ends its own file early, which leaves nothing of it in the box; the others go on. */
 async function* readBlob(
   blobs: BlobStore,
-  of: { readonly item: Ready; readonly unreadable: Set<number> },
+  of: { readonly ready: Ready; readonly unreadable: Set<Ready> },
   options: CallOptions,
 ): AsyncIterable<Uint8Array> {
   try {
-    yield* blobs.read(of.item.sha256, null, options);
+    yield* blobs.read(of.ready.sha256, null, options);
   } catch {
     options.signal.throwIfAborted();
-    of.unreadable.add(of.item.index);
+    of.unreadable.add(of.ready);
   }
 }
 

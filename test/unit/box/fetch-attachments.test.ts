@@ -27,20 +27,28 @@ describe("fetchAttachments", () => {
       },
     };
     const blobs = new MemoryBlobStore({ clock: new FakeClock() });
-    const urls = Array.from({ length: 10 }, (_none, index) => ({ index, url: `https://a.test/${index}` }));
-    const fetched = await fetchAttachments({ blobs, outbound }, { urls, limits }, ENDLESS);
-    expect([...fetched.keys()].toSorted((one, other) => one - other)).toEqual(urls.map(({ index }) => index));
+    const items = Array.from({ length: 10 }, (_none, index) => ({
+      index,
+      source: { kind: "url" as const, url: `https://a.test/${index}` },
+    }));
+    const settled = await fetchAttachments({ blobs, outbound }, { items, limits }, ENDLESS);
+    expect(settled.map(({ item }) => item)).toEqual(items);
+    expect(settled.map(({ fetched }) => fetched.source.kind)).toEqual(Array(10).fill("blob"));
     expect([most, released, open]).toEqual([4, 10, 0]);
     expect(asked[0]).toEqual({ maxBytes: 100, timeoutMs: 1000 });
   });
 
-  it("asks nothing without URLs", async () => {
+  it("leaves alone what needs no fetching", async () => {
     const blobs = new MemoryBlobStore({ clock: new FakeClock() });
     const outbound = {
       open: () => {
         throw new Error("asked");
       },
     };
-    expect((await fetchAttachments({ blobs, outbound }, { urls: [], limits }, ENDLESS)).size).toBe(0);
+    const source = { kind: "refused" as const, reason: "why", sizeBytes: null };
+    const items = [{ index: 0, source }];
+    expect(await fetchAttachments({ blobs, outbound }, { items, limits }, ENDLESS)).toEqual([
+      { item: items[0], fetched: { source, name: null, mimeType: null } },
+    ]);
   });
 });

@@ -314,11 +314,6 @@ describe("importAttachments", () => {
     ]);
   });
 
-  it("knows no bytes of an upload that was not resolved when the run was admitted", async () => {
-    const { outcomes } = await run(aRequest([{ from: { kind: "file", fileId: "file_1" } }]));
-    expect(outcomes[0]).toMatchObject({ state: "refused", reason: "Its bytes are no longer kept." });
-  });
-
   it("keeps every byte", async () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_none, index) => index % 256);
     const { outcomes } = await run(aRequest([{ from: await keep(bytes) }]));
