@@ -1,6 +1,6 @@
 /** The HTTP surface on one screen: the order of middleware, the routes, the error reporter last. */
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
-import helmet from "helmet";
+import helmet, { type HelmetOptions } from "helmet";
 import { ServiceError } from "../domain/errors.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
@@ -58,6 +58,16 @@ export interface HttpApp {
   readonly streams: OpenStreams;
 }
 
+/** No answer of the service needs anything from anywhere; TLS is the proxy's matter. */
+const HEADERS: HelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
+  },
+  strictTransportSecurity: false,
+  xFrameOptions: { action: "deny" },
+};
+
 export function createApp(deps: AppDeps): HttpApp {
   const { runs, files, metrics, logger, clock, ids, settings } = deps;
   const contexts = new RequestContexts();
@@ -65,6 +75,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const streams = new OpenStreams(settings.eventStreams);
   const json = new JsonReader(settings.jsonBodyBytes);
   const formLimits = { ...settings.inbound, maxFieldBytes: settings.jsonBodyBytes };
+  const publicUrl = settings.publicUrl?.replace(/\/+$/, "") ?? null;
   const timing = settings.streamTiming ?? STREAM_TIMING;
   const rate = new TokenBuckets(clock, settings.runsPerMinute);
   const failures = new TokenBuckets(clock, settings.authFailuresPerMinute);
@@ -77,18 +88,19 @@ export function createApp(deps: AppDeps): HttpApp {
   app.use(identifyRequest({ contexts, ids, clock }));
   app.use(logRequests({ contexts, logger, metrics, clock }));
   app.use(refuseOddRequests());
-  app.use(helmet({ strictTransportSecurity: false }));
+  app.use(helmet(HEADERS));
   if (keys.isEmpty) app.use(refuseForeignPages());
   mountRoutes(
     app,
     [
       createRunRoute(shared),
       ...runRoutes(shared),
-      ...fileRoutes({ files, formLimits, publicUrl: settings.publicUrl?.replace(/\/+$/, "") ?? null }),
+      ...fileRoutes({ files, formLimits, publicUrl }),
       ...operationRoutes({
         readiness: new Readiness(deps.probeParts, clock),
         metrics,
         version: settings.version,
+        publicUrl,
       }),
     ],
     {

@@ -1,5 +1,4 @@
 /** Files in the shape of OpenAI Files, their bytes, and signed links to them (api §3). */
-import type { Request } from "express";
 import { ServiceError } from "../../domain/errors.js";
 import { type FileId, fileIdSchema } from "../../domain/ids.js";
 import type { FileService } from "../../runs/file-service.js";
@@ -14,6 +13,7 @@ import {
 } from "../contracts.js";
 import { parseInput } from "../parse-input.js";
 import { type FormLimits, readForm } from "../read-multipart.js";
+import { requestAddress } from "../request-address.js";
 import { type Exchange, implement, pathParameter, type Route } from "../route.js";
 import { toFileObject, uploadFieldsSchema } from "../schemas/file-bodies.js";
 import { sendFile } from "../send-file.js";
@@ -81,15 +81,10 @@ function linkRoute({ files, publicUrl }: FileRoutesDeps): Route {
     const { caller, query, request, response } = exchange;
     const { file, token, expiresAt } = await files.createLink(caller, readFileId(exchange), query.ttl_sec);
     response.json({
-      url: `${publicUrl ?? addressOf(request)}/v1/links/${file.id}?token=${token}`,
+      url: `${requestAddress(request, publicUrl)}/v1/links/${file.id}?token=${token}`,
       expires_at: new Date(expiresAt * 1000).toISOString(),
     });
   });
-}
-
-/** The answer goes back to who sent the Host header, and to nobody else. */
-function addressOf(request: Request): string {
-  return `${request.protocol}://${request.headers.host ?? ""}`;
 }
 
 function readFileId({ request }: Exchange): FileId {

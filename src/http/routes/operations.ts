@@ -5,6 +5,7 @@ import { getHealth, getMetrics, getOpenApi, getReadiness, getStartPage } from ".
 import { createOpenApiDocument } from "../openapi.js";
 import type { PartReadiness, Readiness } from "../readiness.js";
 import { toErrorBody } from "../report-error.js";
+import { requestAddress } from "../request-address.js";
 import { implement, type Route } from "../route.js";
 import { startPageHtml, startPageText } from "../start-page.js";
 
@@ -12,9 +13,16 @@ export interface OperationRoutesDeps {
   readonly readiness: Readiness;
   readonly metrics: Pick<Metrics, "text">;
   readonly version: string;
+  /** Without slash at the end; null = the address of the request. */
+  readonly publicUrl: string | null;
 }
 
-export function operationRoutes({ readiness, metrics, version }: OperationRoutesDeps): readonly Route[] {
+export function operationRoutes({
+  readiness,
+  metrics,
+  version,
+  publicUrl,
+}: OperationRoutesDeps): readonly Route[] {
   const document = createOpenApiDocument(version);
   return [
     implement(getHealth, async ({ response }) => {
@@ -39,13 +47,10 @@ export function operationRoutes({ readiness, metrics, version }: OperationRoutes
       response.json(document);
     }),
     implement(getStartPage, async ({ request, response }) => {
+      const address = requestAddress(request, publicUrl);
       const html = request.accepts(["text/plain", "text/html"]) === "text/html";
-      if (html)
-        response
-          .set("Content-Security-Policy", "default-src 'none'")
-          .type("html")
-          .send(startPageHtml(version));
-      else response.type("text/plain").send(startPageText(version));
+      if (html) response.type("html").send(startPageHtml(version, address));
+      else response.type("text/plain").send(startPageText(version, address));
     }),
   ];
 }

@@ -191,8 +191,8 @@ describe("operations", () => {
   it("show a start page to people and plain text to tools", async () => {
     const html = await service.fetch("/", { key: null, headers: { accept: "text/html,*/*;q=0.8" } });
     expect(html.headers.get("content-type")).toMatch(/^text\/html/);
-    expect(html.headers.get("content-security-policy")).toBe("default-src 'none'");
-    expect(await html.text()).toContain("curl -s");
+    expect(html.headers.get("content-security-policy")).toBe("default-src 'none';frame-ancestors 'none'");
+    expect(await html.text()).toContain(`curl -s ${service.url}/v1/runs`);
     const text = await service.fetch("/", { key: null });
     expect(text.headers.get("content-type")).toMatch(/^text\/plain/);
   });
