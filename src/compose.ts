@@ -48,6 +48,7 @@ import type { PlanDeps } from "./runs/plan-run.js";
 import { type Pipelines, resolveBinding } from "./runs/resolve-binding.js";
 import { RunnerRegistry } from "./runs/runner-registry.js";
 import { ServeRuns } from "./runs/serve-runs.js";
+import { sweepRetention } from "./runs/sweep-retention.js";
 import { nativeTools } from "./tools/native/index.js";
 import { offerNativeTools } from "./tools/tool-catalog.js";
 
@@ -95,7 +96,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const boxes = life.use(buildBoxes(config, base, options.backend));
   const runs = buildRuns(config, { base, boxes, models: toModels(config, options.models) });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
-  const sweep = life.use(sweepFiles(config, files, base));
+  const sweep = life.use(sweepOldData(config, files, base));
   const http = createApp({
     ...base,
     runs,
@@ -252,13 +253,13 @@ function buildRuns(config: Config, { base, boxes, models }: RunParts): ServeRuns
   });
 }
 
-function sweepFiles(config: Config, files: FileService, { clock, logger }: Base): PeriodicTask {
+function sweepOldData(config: Config, fileService: FileService, base: Base): PeriodicTask {
+  const { clock, logger, stores, blobs } = base;
+  const retentionMs = config.storage.retention_days * DAY_MS;
   return new PeriodicTask({
     everyMs: SWEEP_EVERY_MS,
-    work: async (signal) => {
-      const createdBefore = clock.now() - config.storage.retention_days * DAY_MS;
-      await files.removeExpired(createdBefore, { signal });
-    },
+    work: (signal) =>
+      sweepRetention({ ...stores, fileService, blobs }, { now: clock.now(), retentionMs }, { signal }),
     onError: (error) =>
       logger.error({ code: toServiceError(error).code }, "Old files could not be removed.", error),
   });

@@ -4,7 +4,6 @@ import { type ExportLimits, exportFiles } from "../../box/export-files.js";
 import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
 import { listOutbox } from "../../box/list-outbox.js";
 import type { BoxStatus } from "../../domain/box.js";
-import { TOOL_RESULTS_DIR } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RunId } from "../../domain/ids.js";
 import type { KeyedLock } from "../../lib/keyed-lock.js";
@@ -19,6 +18,7 @@ import type { OutboundFetch } from "../../ports/outbound-fetch.js";
 import type { BoundBox, ImageBytes, ImportedAttachment } from "../../ports/run-host.js";
 import type { RunRecord, RunStore } from "../../ports/run-store.js";
 import type { ExportAnswer, ToolBox } from "../../ports/tool.js";
+import { ToolResultFile } from "../../tools/tool-results.js";
 import type { RunRecorder } from "../record-run.js";
 import { toDelivery } from "../run-object.js";
 import { readImage } from "./read-image.js";
@@ -190,15 +190,11 @@ export class RunBox {
     this.#gate.check();
     const lease = this.#lease;
     if (lease === null || lease.settings.workspaceMode === "ro") return null;
-    const bytes = new TextEncoder().encode(text);
-    const path = `${TOOL_RESULTS_DIR}/${callId.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 80)}.txt`;
-    const content = (async function* () {
-      yield bytes;
-    })();
-    const request = { path, mode: "overwrite" as const, sizeBytes: bytes.byteLength, content };
     using linked = this.#gate.link(options);
-    const [answer] = await lease.handle.files.write([request], linked);
-    return answer?.ok === true ? path : null;
+    // Output of exec lies under the plain id; the whole result stands beside it.
+    const kept = new ToolResultFile(lease.handle.files, `${callId}.txt`);
+    kept.add(new TextEncoder().encode(text));
+    return (await kept.finish(linked)).ok ? kept.path : null;
   }
 
   /** The end of the run: what lies in the outbox is listed, what still runs is stopped, the lease is given back. */

@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { openMemoryStores } from "../../../src/adapters/memory/open-memory-stores.js";
+import { FileService } from "../../../src/runs/file-service.js";
+import { sweepRetention } from "../../../src/runs/sweep-retention.js";
+import { CountingIds } from "../../fakes/counting-ids.js";
+import { FakeClock } from "../../fakes/fake-clock.js";
+import { aFile, anOutcome, aRun } from "../../support/records.js";
+
+const DAY_MS = 86_400_000;
+const ATTACHED = {
+  index: 0,
+  name: "a.txt",
+  path: null,
+  bytes: 5,
+  mime_type: null,
+  state: "pending",
+  reason: null,
+} as const;
+const NEVER = new AbortController().signal;
+
+async function aWorld() {
+  const clock = new FakeClock();
+  const stores = openMemoryStores({ clock });
+  const keep = async (text: string): Promise<{ sha256: string; sizeBytes: number }> => {
+    await using staging = await stores.blobs.stage();
+    await staging.write(Buffer.from(text));
+    return staging.commit();
+  };
+  const fileService = new FileService({
+    ...stores,
+    clock,
+    ids: new CountingIds(),
+    sniffMimeType: async () => "text/plain",
+    linkSecret: "secret",
+  });
+  const sweep = (): Promise<void> =>
+    sweepRetention(
+      { ...stores, fileService },
+      { now: clock.now(), retentionMs: 30 * DAY_MS },
+      { signal: NEVER },
+    );
+  return { clock, stores, keep, sweep };
+}
+
+describe("sweepRetention", () => {
+  it("removes expired files with their bytes and keeps the others", async () => {
+    const { clock, stores, keep, sweep } = await aWorld();
+    const old = await keep("old");
+    await stores.files.register([aFile({ id: "file_old", ...old, createdAt: clock.now() })]);
+    clock.advance(31 * DAY_MS);
+    const fresh = await keep("fresh");
+    await stores.files.register([aFile({ id: "file_new", ...fresh, createdAt: clock.now() })]);
+    await sweep();
+    expect(await stores.files.get("main", "file_old")).toBeNull();
+    expect(await stores.blobs.size(old.sha256)).toBeNull();
+    expect(await stores.blobs.size(fresh.sha256)).toBe(5);
+  });
+
+  it("lets go of the attachments of ended runs only, once they are old", async () => {
+    const { clock, stores, keep, sweep } = await aWorld();
+    const [ended, open] = [await keep("ended"), await keep("open")];
+    await stores.runs.create(
+      aRun({ id: "run_ended", attachments: [ATTACHED], attachmentSources: [{ kind: "blob", ...ended }] }),
+    );
+    await stores.runs.create(
+      aRun({ id: "run_open", attachments: [ATTACHED], attachmentSources: [{ kind: "blob", ...open }] }),
+    );
+    const ending = { type: "run.completed" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
+    await stores.runs.finish("run_ended", anOutcome(), () => ending);
+    clock.advance(31 * DAY_MS);
+    await sweep();
+    expect(await stores.blobs.size(ended.sha256)).toBeNull();
+    expect(await stores.blobs.size(open.sha256)).toBe(4);
+  });
+
+  it("removes bytes that a crash left without a record, but not those that may get one", async () => {
+    const { clock, stores, keep, sweep } = await aWorld();
+    const orphan = await keep("orphan");
+    clock.advance(2 * 3_600_000);
+    const fresh = await keep("fresh");
+    await sweep();
+    expect(await stores.blobs.size(orphan.sha256)).toBeNull();
+    expect(await stores.blobs.size(fresh.sha256)).toBe(5);
+  });
+});
