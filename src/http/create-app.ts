@@ -79,6 +79,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const timing = settings.streamTiming ?? STREAM_TIMING;
   const rate = new TokenBuckets(clock, settings.runsPerMinute);
   const failures = new TokenBuckets(clock, settings.authFailuresPerMinute);
+  const readiness = new Readiness(deps.probeParts, clock);
   const shared = { runs, files, json, streams, timing, rate, formLimits };
 
   const app = express();
@@ -96,12 +97,7 @@ export function createApp(deps: AppDeps): HttpApp {
       createRunRoute(shared),
       ...runRoutes(shared),
       ...fileRoutes({ files, formLimits, publicUrl }),
-      ...operationRoutes({
-        readiness: new Readiness(deps.probeParts, clock),
-        metrics,
-        version: settings.version,
-        publicUrl,
-      }),
+      ...operationRoutes({ readiness, metrics, version: settings.version, publicUrl }),
     ],
     {
       contexts,
