@@ -36,7 +36,6 @@ import type { ChatModel } from "./ports/chat-model.js";
 import type { Clock } from "./ports/clock.js";
 import type { IdSource } from "./ports/id-source.js";
 import type { Logger } from "./ports/logger.js";
-import type { Metrics } from "./ports/metrics.js";
 import type { CallOptions } from "./ports/options.js";
 import { bundledRunners } from "./runners/index.js";
 import { ActiveRuns } from "./runs/active-runs.js";
@@ -145,7 +144,7 @@ interface Base {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: Logger;
-  readonly metrics: Metrics;
+  readonly metrics: PrometheusMetrics;
   readonly stores: SqlStores;
   readonly blobs: BlobStore;
   readonly serviceId: string;
@@ -219,6 +218,7 @@ function buildRuns(config: Config, { base, boxes, models }: RunParts): ServeRuns
     events: new LocalRunEvents(),
     active: new ActiveRuns(),
   };
+  base.metrics.observe("runs_active", () => shared.active.size);
   const box: RunBoxDeps = {
     ...shared,
     boxes,
