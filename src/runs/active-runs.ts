@@ -1,4 +1,5 @@
 /** Runs that execute in this process, and the one way to stop each of them (runs §14.1, §19). */
+import { setMaxListeners } from "node:events";
 import { ServiceError } from "../domain/errors.js";
 import type { RunId } from "../domain/ids.js";
 
@@ -14,6 +15,8 @@ export class ActiveRuns {
   register(runId: RunId, deadlineMs: number): ActiveRun {
     if (this.#controllers.has(runId)) throw new ServiceError("internal", "This run is active already.");
     const controller = new AbortController();
+    // Every host call of the run listens while it lasts.
+    setMaxListeners(0, controller.signal);
     this.#controllers.set(runId, controller);
     const timer = setTimeout(() => controller.abort(deadlinePassed(deadlineMs)), deadlineMs);
     return {

@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { linkSignals } from "../../../src/lib/link-signals.js";
+import { warningsOfListeners } from "../../support/warnings-of-listeners.js";
 
 describe("linkSignals", () => {
   it.each([0, 1])("aborts with the reason of parent %d", (index) => {
@@ -40,5 +41,11 @@ describe("linkSignals", () => {
     linked[Symbol.dispose]();
     parent.abort("late");
     expect(linked.signal.aborted).toBe(false);
+  });
+
+  it("lets any number of calls listen at once without a warning of a leak", async () => {
+    using linked = linkSignals(new AbortController().signal);
+    expect(await warningsOfListeners(linked.signal)).toEqual([]);
+    expect(await warningsOfListeners(new AbortController().signal)).toHaveLength(1);
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { ActiveRuns } from "../../../src/runs/active-runs.js";
+import { warningsOfListeners } from "../../support/warnings-of-listeners.js";
 
 const STOPPED = new ServiceError("cancelled", "The run was cancelled.");
 
@@ -72,6 +73,12 @@ describe("ActiveRuns", () => {
 
   it("ends what still works for a run that is over", () => {
     expect(runBriefly(new ActiveRuns()).reason).toMatchObject({ code: "host.not_found" });
+  });
+
+  it("lets any number of calls listen to a run at once without a warning of a leak", async () => {
+    vi.useRealTimers();
+    using run = new ActiveRuns().register("run_1", 1000);
+    expect(await warningsOfListeners(run.signal)).toEqual([]);
   });
 
   it("leaves no timer behind, and the reason of a stopped run as it is", () => {
