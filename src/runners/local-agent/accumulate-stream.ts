@@ -1,6 +1,6 @@
 /** Keeps the full text of one reply and says when a snapshot of it is due (local-agent §11.2). Pure: time is an argument. */
 import type { TurnUsage } from "../../domain/usage.js";
-import type { ChatChunk } from "../../ports/chat-model.js";
+import type { CallPiece, ChatChunk } from "../../ports/chat-model.js";
 import { type AssembledCall, CallAssembler } from "./assemble-calls.js";
 import { ReplyText, type ReplyTextOptions } from "./reply-text.js";
 
@@ -41,16 +41,22 @@ export class ReplyAccumulator {
   push(chunk: ChatChunk, nowMs: number): void {
     this.#text.pushReasoning(chunk.reasoning ?? "");
     this.#text.push(chunk.text ?? "");
-    for (const piece of chunk.calls ?? []) {
-      this.#hasCallData = true;
-      this.#calls.push(piece);
-    }
+    this.#takeCalls(chunk.calls ?? []);
     if (chunk.extra !== undefined) mergeExtra(this.#extra, chunk.extra);
     this.#finishReason = chunk.finishReason ?? this.#finishReason;
     this.#usage = chunk.usage ?? this.#usage;
-    if (!this.hasOutput) return;
+    if (this.hasOutput) this.#countChunk(chunk, nowMs);
+  }
+
+  /** Chunks before the first output do not count. */
+  #countChunk({ text, reasoning }: ChatChunk, nowMs: number): void {
     this.#chunks += 1;
-    if (chunk.text || chunk.reasoning) this.#unseenSinceMs ??= nowMs;
+    if (text || reasoning) this.#unseenSinceMs ??= nowMs;
+  }
+
+  #takeCalls(pieces: readonly CallPiece[]): void {
+    for (const piece of pieces) this.#calls.push(piece);
+    this.#hasCallData ||= pieces.length > 0;
   }
 
   /** Text the user will see, or data of a call: what commits a candidate (§11.1). */

@@ -25,28 +25,46 @@ export function attachmentNote(
 }
 
 function describe(attachment: Attachment, imported: ImportedAttachment | undefined): Record<string, unknown> {
-  const path = imported?.path ?? attachment.path;
-  const size = imported?.bytes ?? attachment.size;
-  const hasPlace = path !== null || attachment.url !== null || attachment.id !== null;
+  const merged = mergeCopy(attachment, imported);
+  const { path, url, id, reference, source } = merged;
+  const isNowhere = path === null && url === null && id === null;
   const facts = {
-    type: attachment.type,
-    mime_type: imported?.mime_type ?? attachment.mime_type,
-    size_bytes: size,
-    name: attachment.name ?? imported?.name ?? null,
-    source: attachment.source,
-    url: attachment.url,
+    type: merged.type,
+    mime_type: merged.mime_type,
+    size_bytes: merged.size,
+    name: merged.name,
+    source,
+    url,
     path,
-    platform_attachment_id: attachment.id,
-    ...(hasPlace ? {} : { reference: attachment.reference }),
-    ...(attachment.source === "base64" && path === null
-      ? { inline_content_omitted: true, inline_content_chars: size === null ? null : Math.ceil(size / 3) * 4 }
-      : {}),
-    ...(imported?.state === "refused" ? { refused: imported.reason ?? "The file could not be taken." } : {}),
+    platform_attachment_id: id,
+    reference: isNowhere ? reference : null,
+    ...(source === "base64" && path === null ? omittedContent(merged.size) : {}),
+    refused: imported?.state === "refused" ? (imported.reason ?? "The file could not be taken.") : null,
   };
-  const told = Object.entries(facts).filter(([, value]) => value !== null);
   return Object.fromEntries(
-    told.map(([name, value]) => [name, typeof value === "string" ? cut(value) : value]),
+    Object.entries(facts).flatMap(([name, value]) =>
+      value === null ? [] : [[name, typeof value === "string" ? cut(value) : value]],
+    ),
   );
+}
+
+/** What the import found out counts more than what was said before it; the name stays the user's own. */
+function mergeCopy(attachment: Attachment, copy: ImportedAttachment | undefined): Attachment {
+  return {
+    ...attachment,
+    name: attachment.name ?? copy?.name ?? null,
+    path: copy?.path ?? attachment.path,
+    size: copy?.bytes ?? attachment.size,
+    mime_type: copy?.mime_type ?? attachment.mime_type,
+  };
+}
+
+/** Inline bytes are never copied; their length as base64 stands for them. */
+function omittedContent(sizeBytes: number | null): Record<string, unknown> {
+  return {
+    inline_content_omitted: true,
+    inline_content_chars: sizeBytes === null ? null : Math.ceil(sizeBytes / 3) * 4,
+  };
 }
 
 /** Above the limit the list is halved until it fits, then cut hard. */

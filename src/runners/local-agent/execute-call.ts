@@ -10,7 +10,7 @@ import { errorText, isStop, phaseFailure } from "./failure.js";
 import type { AgentHooks } from "./hooks.js";
 import { callKey, type LoopGuard, WARN_AT, warningText } from "./loop-guard.js";
 import type { PreparedCall } from "./prepare-calls.js";
-import { type ToolText, toToolText } from "./tool-text.js";
+import { toToolText } from "./tool-text.js";
 
 export interface CallOutcome {
   readonly call: ToolCall;
@@ -32,6 +32,10 @@ export interface ExecuteDeps {
   readonly maxResultChars: number;
 }
 
+interface SaveOptions extends CallOptions {
+  readonly host: RunHost;
+}
+
 /** @throws what ends the run: no time left, the run's stop, a hook that failed */
 export async function executeCall(
   prepared: PreparedCall,
@@ -43,7 +47,9 @@ export async function executeCall(
   const text = toToolText(await runPlan(prepared, deps, options));
   const durationMs = deps.clock.elapsed() - startedAt;
   const { maxResultChars: maxChars, host, guard } = deps;
-  const savedPath = isTooLong(text, maxChars) ? await saveText(call.id, text, host, options) : null;
+  const savedPath = isTooLong(text, maxChars)
+    ? await saveText(call.id, text.text, { host, ...options })
+    : null;
   const { modelText, eventResult } = boundResult(text, { maxChars, savedPath });
   const { name, arguments: argumentsText } = call.function;
   const key = callKey({ name, argumentsText, modelText });
@@ -89,14 +95,9 @@ function explain(error: unknown): string {
 }
 
 /** A text that cannot be saved is cut all the same. */
-async function saveText(
-  callId: string,
-  { text }: ToolText,
-  host: RunHost,
-  options: CallOptions,
-): Promise<string | null> {
+async function saveText(callId: string, text: string, options: SaveOptions): Promise<string | null> {
   try {
-    return await host.saveToolResult(callId, text, options);
+    return await options.host.saveToolResult(callId, text, options);
   } catch (error) {
     options.signal.throwIfAborted();
     if (isStop(error)) throw error;

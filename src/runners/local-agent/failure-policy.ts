@@ -1,5 +1,5 @@
 /** Decides what follows a model call that failed or gave nothing (local-agent §10.2–§10.7). Pure. */
-import { ServiceError } from "../../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../../domain/errors.js";
 import { isStop } from "./failure.js";
 
 export type FailureKind =
@@ -19,28 +19,23 @@ export type FailureKind =
   /** An exception of our own code. */
   | "ours";
 
+const KIND_OF_CODE: Partial<Record<ErrorCode, Exclude<FailureKind, "empty">>> = {
+  "model.context_overflow": "overflow",
+  "model.rate_limited": "transient",
+  "model.unavailable": "transient",
+  "model.stream_failed": "transient",
+  "model.timeout": "passing",
+  "model.credentials_refused": "passing",
+  "model.request_refused": "refused",
+  "model.request_too_large": "too_large",
+};
+
 export function failureKind(error: unknown): Exclude<FailureKind, "empty"> {
   if (isStop(error)) return "stop";
   if (!(error instanceof ServiceError)) return "ours";
-  switch (error.code) {
-    case "model.context_overflow":
-      return "overflow";
-    case "model.rate_limited":
-    case "model.unavailable":
-      return "transient";
-    case "model.stream_failed":
-      // An error the provider named itself is its answer; a connection that broke is not.
-      return error.details["provider_error"] === true ? "passing" : "transient";
-    case "model.timeout":
-    case "model.credentials_refused":
-      return "passing";
-    case "model.request_refused":
-      return "refused";
-    case "model.request_too_large":
-      return "too_large";
-    default:
-      return "ours";
-  }
+  // An error that the provider named inside a stream is its answer; a connection that broke is not.
+  if (error.code === "model.stream_failed" && error.details["provider_error"] === true) return "passing";
+  return KIND_OF_CODE[error.code] ?? "ours";
 }
 
 export interface WalkState {
@@ -74,12 +69,19 @@ export function nextStep(kind: FailureKind, state: WalkState): NextStep {
   if (kind === "stop" || kind === "ours") return { step: "fail", as: kind };
   if (kind === "empty") return afterEmpty(state);
   if (state.isShown) return { step: "fail", as: "shown" };
-  if (kind === "overflow")
-    return state.hasLargerCandidate ? { step: "larger_candidate" } : { step: "fail", as: "overflow" };
+  if (kind === "overflow") return afterOverflow(state);
   if (kind === "too_large" && state.hasImages) return { step: "drop_images" };
   if (!state.isLast) return { step: "next_candidate" };
-  const waitMs = kind === "transient" ? RETRY_WAITS_MS[state.retries] : undefined;
-  if (waitMs === undefined || waitMs >= state.waitLeftMs) return { step: "fail", as: "all" };
+  return kind === "transient" ? afterTransient(state) : { step: "fail", as: "all" };
+}
+
+function afterOverflow({ hasLargerCandidate }: WalkState): NextStep {
+  return hasLargerCandidate ? { step: "larger_candidate" } : { step: "fail", as: "overflow" };
+}
+
+function afterTransient({ retries, waitLeftMs }: WalkState): NextStep {
+  const waitMs = RETRY_WAITS_MS[retries];
+  if (waitMs === undefined || waitMs >= waitLeftMs) return { step: "fail", as: "all" };
   return { step: "retry", waitMs };
 }
 

@@ -23,14 +23,14 @@ export async function fetchHistory(
   options: CallOptions,
 ): Promise<FetchedHistory> {
   if (!context.context.available_apis.history_page) return { messages: [], hasOlder: false };
-  let newestFirst: readonly TranscriptItem[] = [];
+  const newestFirst: TranscriptItem[] = [];
   let cursor: string | undefined;
   for (;;) {
     const page = await host.historyPage(
       { direction: "backward", cursor, limit: PAGE_ITEMS, contentChars: CONTENT_CHARS },
       options,
     );
-    newestFirst = [...newestFirst, ...page.items.filter((item) => !isCurrent(item, context))];
+    newestFirst.push(...page.items.filter((item) => !isCurrent(item, context)));
     const units = sanitiseHistory(newestFirst.toReversed().map((item) => withoutImages(item.message)));
     const next = page.next_cursor ?? undefined;
     const isMoving = next !== undefined && next !== cursor && page.items.length > 0;

@@ -1,23 +1,31 @@
 import { describe, expect, it } from "vitest";
 import { asTheyEnd } from "../../../src/lib/as-they-end.js";
 
-function held<Value>(): {
-  promise: Promise<Value>;
-  resolve: (value: Value) => void;
-  reject: (error: Error) => void;
-} {
-  let resolve: (value: Value) => void = () => undefined;
-  let reject: (error: Error) => void = () => undefined;
-  const promise = new Promise<Value>((fulfil, refuse) => {
-    resolve = fulfil;
-    reject = refuse;
-  });
-  return { promise, resolve, reject };
+/** A promise that the test settles. */
+class Held<Value> {
+  readonly promise: Promise<Value>;
+  readonly #settle: ((value: Value) => void)[] = [];
+  readonly #refuse: ((error: Error) => void)[] = [];
+
+  constructor() {
+    this.promise = new Promise<Value>((resolve, reject) => {
+      this.#settle.push(resolve);
+      this.#refuse.push(reject);
+    });
+  }
+
+  resolve(value: Value): void {
+    for (const settle of this.#settle) settle(value);
+  }
+
+  reject(error: Error): void {
+    for (const refuse of this.#refuse) refuse(error);
+  }
 }
 
 describe("asTheyEnd", () => {
   it("gives values in the order in which the work ends", async () => {
-    const [slow, quick] = [held<string>(), held<string>()];
+    const [slow, quick] = [new Held<string>(), new Held<string>()];
     const order = asTheyEnd([slow.promise, quick.promise, Promise.resolve("done")]);
     expect((await order.next()).value).toBe("done");
     quick.resolve("quick");
@@ -29,7 +37,7 @@ describe("asTheyEnd", () => {
   });
 
   it("throws what a task rejects with, when its turn comes", async () => {
-    const failing = held<string>();
+    const failing = new Held<string>();
     const order = asTheyEnd([failing.promise, Promise.resolve("a")]);
     expect((await order.next()).value).toBe("a");
     failing.reject(new Error("It failed."));

@@ -24,7 +24,7 @@ describe("TimeLimit", () => {
   });
 
   it("stands still while it is stopped, and leaves no timer when it is disposed", () => {
-    const limit = new TimeLimit(() => "too late");
+    using limit = new TimeLimit(() => "too late");
     limit.restart(100);
     limit.stop();
     vi.advanceTimersByTime(1000);

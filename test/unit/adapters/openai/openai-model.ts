@@ -23,7 +23,10 @@ export async function serveModel(
   settings: Partial<OpenAiModelSettings> = {},
   options: ScriptedServerOptions = {},
 ): Promise<ServedModel> {
-  const server = await startScriptedModelServer(steps, options);
+  return asServed(await startScriptedModelServer(steps, options), settings);
+}
+
+function asServed(server: ScriptedModelServer, settings: Partial<OpenAiModelSettings>): ServedModel {
   const model = new OpenAiChatModel(modelSettings(server.baseUrl, settings));
   return { model, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { ServiceError } from "../../../../src/domain/errors.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
+import { Gate } from "../../../fakes/gate.js";
 import {
   after,
   calls,
@@ -10,7 +11,7 @@ import {
   text,
 } from "../../../fakes/scripted-model.js";
 import { proves } from "../../../support/proves.js";
-import { aModel, BOTH_MODES, runAgent, startAgent } from "./run-agent.js";
+import { aModel, BOTH_MODES, runAgent, startAgent, textWith } from "./run-agent.js";
 
 const PATH_INPUT = { type: "object", properties: { path: { type: "string" } }, required: ["path"] };
 const usage = (prompt: number, completion: number) => ({
@@ -22,6 +23,10 @@ const usage = (prompt: number, completion: number) => ({
 /** A model that asks for the same calls in every reply. */
 function always(count: number, wanted: readonly ScriptedCall[]) {
   return Array.from({ length: count }, () => calls(wanted));
+}
+
+function boom(): never {
+  throw new Error("hook broke");
 }
 
 describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
@@ -137,15 +142,15 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
     });
     expect(run.host.toolCalls).toHaveLength(2);
     expect(run.answer).toMatch(/^Once more\.\n\n.*limit of 2 tool rounds/);
-    if (streaming) expect(run.snapshots.at(-1)).toBe(run.answer);
+    expect(run.snapshots.at(-1)).toBe(streaming ? run.answer : undefined);
     expect(run.ended.at(-1)).toMatchObject({
       tool_call_id: "c3",
-      model_text: expect.stringContaining("Not executed: limit reached"),
+      model_text: textWith("Not executed: limit reached"),
     });
     expect(run.completed.data).toMatchObject({
       finish_reason: "max_iterations",
       tool_rounds: 2,
-      warnings: [{ message: expect.stringContaining("2") }],
+      warnings: [{ message: textWith("2") }],
     });
     expect(run.stored.map(({ role }) => role)).toEqual([
       "assistant",
@@ -174,7 +179,7 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
     expect(model.request(3).tools).toEqual([]);
     expect(model.request(3).messages.at(-1)).toMatchObject({
       role: "system",
-      content: expect.stringContaining("used up"),
+      content: textWith("used up"),
     });
     expect(run.answer).toBe("All I know.");
     expect(run.completed.data).toMatchObject({ finish_reason: "max_iterations", tool_rounds: 3 });
@@ -217,9 +222,6 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
 
   it("ends with a hook that throws", async () => {
     proves("LOOP-11");
-    const boom = () => {
-      throw new Error("hook broke");
-    };
     const codes = await Promise.all(
       [{ beforeTool: boom }, { nextTurn: boom }, { afterModel: boom }].map(async (hooks) => {
         const model = new ScriptedModel([calls([{ name: "look" }])]);
@@ -248,23 +250,21 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
 
   it("shares nothing between runs at once", async () => {
     proves("LOOP-14");
-    let release = (): void => undefined;
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    using slow = new ScriptedModel([after(gate, text("slow answer"))]);
+    const gate = new Gate();
+    using slow = new ScriptedModel([after(gate.opened, text("slow answer"))]);
     using quick = new ScriptedModel([text("quick answer")]);
     const first = runAgent({ streaming, models: { main: slow }, runId: "run_a" });
     const second = await runAgent({ streaming, models: { main: quick }, runId: "run_b" });
-    release();
+    gate.open();
     const runs = [await first, second];
     expect(runs.map(({ answer }) => answer)).toEqual(["slow answer", "quick answer"]);
     expect(runs.map(({ results }) => new Set(results.map(({ run_id }) => run_id)))).toEqual([
       new Set(["run_a"]),
       new Set(["run_b"]),
     ]);
-    if (streaming)
-      expect(runs.map(({ snapshots }) => snapshots)).toEqual([["slow answer"], ["quick answer"]]);
+    expect(runs.map(({ snapshots }) => snapshots)).toEqual(
+      streaming ? [["slow answer"], ["quick answer"]] : [[], []],
+    );
   });
 
   it("warns of the third equal call, and ends after the fifth", async () => {
@@ -360,9 +360,7 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
       models: { main: model },
       resources: [aModel("main", { max_output_tokens: 4096 })],
     });
-    expect(run.completed.data.warnings).toEqual([
-      { code: "runner.output_cut", message: expect.stringContaining("4096") },
-    ]);
+    expect(run.completed.data.warnings).toEqual([{ code: "runner.output_cut", message: textWith("4096") }]);
   });
 
   it("offers no tools to a model that cannot call any", async () => {

@@ -117,10 +117,8 @@ describe("joining pieces", () => {
     fc.assert(
       fc.property(
         texts,
-        fc.boolean(),
-        fc.boolean(),
-        fc.integer({ min: 1, max: 7 }),
-        (list, withIds, withIndexes, step) => {
+        fc.record({ withIds: fc.boolean(), withIndexes: fc.boolean(), step: fc.integer({ min: 1, max: 7 }) }),
+        (list, { withIds, withIndexes, step }) => {
           const marks = (i: number) => ({
             ...(withIds || !withIndexes ? { id: `c${i}` } : {}),
             ...(withIndexes ? { index: i } : {}),

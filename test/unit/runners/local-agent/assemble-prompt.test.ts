@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { Attachment } from "../../../../src/domain/attachment.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
 import type { TranscriptItem } from "../../../../src/domain/history.js";
@@ -7,7 +8,8 @@ import type { ImportedAttachment } from "../../../../src/ports/run-host.js";
 import { attachmentNote } from "../../../../src/runners/local-agent/attachment-note.js";
 import { ScriptedModel, text } from "../../../fakes/scripted-model.js";
 import { proves } from "../../../support/proves.js";
-import { type AgentSetup, aModel, BOTH_MODES, runAgent } from "./run-agent.js";
+import { textLike } from "../../../support/text-like.js";
+import { type AgentSetup, aModel, BOTH_MODES, runAgent, textWith } from "./run-agent.js";
 
 const BOX = { box: true, box_export_paths: true } as const;
 const EXEC = { exec: { effect: { kind: "box.exec" } } } as const;
@@ -117,7 +119,7 @@ describe("the order of messages", () => {
     const first = await ask({ history });
     expect(first.messages.map(({ role, content }) => [role, content])).toEqual([
       ["system", "You are a helpful assistant."],
-      ["system", expect.stringMatching(/2023-11-14 \(UTC\).*Verify/)],
+      ["system", textLike(/2023-11-14 \(UTC\).*Verify/)],
       ["user", "Earlier"],
       ["assistant", "Indeed"],
       ["user", "Hello"],
@@ -133,7 +135,7 @@ describe("the order of messages", () => {
       config: { "context-history-fetch-limit": 3 },
     });
     expect(messages.slice(2).map(({ content }) => content)).toEqual([
-      expect.stringContaining("earlier messages are not included"),
+      textWith("earlier messages are not included"),
       "m6",
       "m7",
       "m8",
@@ -161,28 +163,27 @@ describe("the order of messages", () => {
 
 describe("history that could not be sent", () => {
   it("loses orphan answers, unanswered calls and empty messages, and keeps legal pairs", async () => {
-    const call = (id: string) => ({
-      id,
-      type: "function" as const,
-      function: { name: "look", arguments: "{}" },
-    });
     const history = [
       item(1, { role: "tool", tool_call_id: "lost", content: "orphan" }),
       item(2, { role: "user", content: "" }),
-      item(3, { role: "assistant", content: "Looking", tool_calls: [call("a"), call("b"), call("c")] }),
+      item(3, {
+        role: "assistant",
+        content: "Looking",
+        tool_calls: [lookCall("a"), lookCall("b"), lookCall("c")],
+      }),
       item(4, { role: "tool", tool_call_id: "c", content: "3" }),
       item(5, { role: "tool", tool_call_id: "a", content: "1" }),
-      item(6, { role: "assistant", content: null, tool_calls: [call("d")] }),
-      item(7, { role: "assistant", content: "Only text is left", tool_calls: [call("e")] }),
+      item(6, { role: "assistant", content: null, tool_calls: [lookCall("d")] }),
+      item(7, { role: "assistant", content: "Only text is left", tool_calls: [lookCall("e")] }),
       item(8, { role: "user", content: [{ type: "image_url", image_url: { url: "data:x" } }] }),
     ];
     const { messages } = await ask({ history });
     expect(messages.slice(2, -1)).toEqual([
-      { role: "assistant", content: "Looking", tool_calls: [call("a"), call("c")] },
+      { role: "assistant", content: "Looking", tool_calls: [lookCall("a"), lookCall("c")] },
       { role: "tool", tool_call_id: "a", content: "1" },
       { role: "tool", tool_call_id: "c", content: "3" },
       { role: "assistant", content: "Only text is left" },
-      { role: "user", content: [{ type: "text", text: expect.stringContaining("image") }] },
+      { role: "user", content: [{ type: "text", text: textWith("image") }] },
     ]);
   });
 });
@@ -199,9 +200,7 @@ describe("tools", () => {
       expect(tools.map(({ name }) => name)).toEqual(["a", "b"]);
       expect(tools[1]?.parameters).toEqual(schema);
       expect(run.host.actions).toEqual(["detail broken", "history newest"]);
-      expect(run.trace).toEqual([
-        { code: "runner.tool_left_out", message: expect.stringContaining('"broken"') },
-      ]);
+      expect(run.trace).toEqual([{ code: "runner.tool_left_out", message: textWith('"broken"') }]);
       expect(run.answer).toBe("ok");
     }
   });
@@ -242,7 +241,7 @@ describe("the box", () => {
     const run = await runAgent({ models: { main: new ScriptedModel([]) }, tools: EXEC, apis: { box: true } });
     expect(run.failed.data).toMatchObject({
       code: "runner.error",
-      error: expect.stringContaining("box_export_paths"),
+      error: textWith("box_export_paths"),
     });
   });
 
@@ -253,7 +252,7 @@ describe("the box", () => {
       code: "box.capacity",
       retryable: true,
       error: "All 64 boxes are busy.",
-      hint: expect.stringMatching(/^Try again later\..*box-enabled: false/),
+      hint: textLike(/^Try again later\..*box-enabled: false/),
     });
   });
 });
@@ -283,7 +282,7 @@ describe("the user message", () => {
       expect(messages.at(-1)?.content).toEqual([
         { type: "text", text: "Look" },
         { type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } },
-        { type: "text", text: expect.stringContaining('"type":"input_attachments"') },
+        { type: "text", text: textWith('"type":"input_attachments"') },
       ]);
     }
   });
@@ -371,11 +370,20 @@ describe("the user message", () => {
   });
 });
 
-describe("the attachment note", () => {
-  function read(note: string | null) {
-    return JSON.parse(note ?? "null");
-  }
+const noteSchema = z.looseObject({
+  attachments: z.array(z.record(z.string(), z.unknown())),
+  omitted_count: z.number().optional(),
+});
 
+function readNote(note: string | null): z.infer<typeof noteSchema> {
+  return noteSchema.parse(JSON.parse(note ?? "null"));
+}
+
+function lookCall(id: string) {
+  return { id, type: "function" as const, function: { name: "look", arguments: "{}" } };
+}
+
+describe("the attachment note", () => {
   it("names path and facts, tells why a file is missing, and never copies bytes", () => {
     const note = attachmentNote(
       [
@@ -385,8 +393,8 @@ describe("the attachment note", () => {
       ],
       [imported(0), imported(1, { state: "refused", path: null, reason: "Larger than 10 MiB." })],
     );
-    expect(read(note)).toMatchObject({ type: "input_attachments", trust: "untrusted_reference_data" });
-    expect(read(note).attachments).toEqual([
+    expect(readNote(note)).toMatchObject({ type: "input_attachments", trust: "untrusted_reference_data" });
+    expect(readNote(note).attachments).toEqual([
       {
         type: "file",
         mime_type: "text/csv",
@@ -420,7 +428,7 @@ describe("the attachment note", () => {
   });
 
   it("holds 20 entries of 512 characters per field, and 8000 characters in all", () => {
-    const many = read(
+    const many = readNote(
       attachmentNote(
         Array.from({ length: 25 }, (_, i) => attachment(i)),
         [],
@@ -435,7 +443,7 @@ describe("the attachment note", () => {
       [],
     );
     expect(long?.length).toBeLessThanOrEqual(8000);
-    expect(read(long)).toMatchObject({ truncated: true, omitted_count: 15 });
-    expect(read(long).attachments[0].name).toHaveLength(512);
+    expect(readNote(long)).toMatchObject({ truncated: true, omitted_count: 15 });
+    expect(readNote(long).attachments[0]?.["name"]).toHaveLength(512);
   });
 });

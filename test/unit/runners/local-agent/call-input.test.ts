@@ -3,6 +3,7 @@ import { readCallInput } from "../../../../src/runners/local-agent/call-input.js
 import { findInputFault } from "../../../../src/runners/local-agent/check-input.js";
 import { nearestName } from "../../../../src/runners/local-agent/missing-tool.js";
 import { parseArguments } from "../../../../src/runners/local-agent/parse-arguments.js";
+import { textWith } from "./run-agent.js";
 
 const TOOL = {
   name: "exec",
@@ -65,7 +66,7 @@ describe("arguments", () => {
     const one = read('{"command":"a"}{"order":"b"}');
     expect(one).toMatchObject({
       ok: false,
-      error: expect.stringContaining("2 objects came at once and none was executed"),
+      error: textWith("2 objects came at once and none was executed"),
     });
   });
 });

@@ -5,6 +5,7 @@ import { CountingIds } from "../../../fakes/counting-ids.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { ScriptedModel, text } from "../../../fakes/scripted-model.js";
 import { proves } from "../../../support/proves.js";
+import { textLike } from "../../../support/text-like.js";
 import { aModel, runAgent } from "./run-agent.js";
 
 function read(config: Readonly<Record<string, unknown>>, models = [aModel("m1"), aModel("m2")]) {
@@ -61,8 +62,8 @@ describe("limits", () => {
 
   it("reads an unknown execution mode as parallel", () => {
     proves("AGENT-05");
-    const mode = (value: unknown) => read({ "tool-execution-mode": value }).toolExecutionMode;
-    expect(["both", true, undefined, "serial"].map(mode)).toEqual([
+    const modes = ["both", true, undefined, "serial"].map((value) => read({ "tool-execution-mode": value }));
+    expect(modes.map(({ toolExecutionMode }) => toolExecutionMode)).toEqual([
       "parallel",
       "parallel",
       "parallel",
@@ -72,8 +73,8 @@ describe("limits", () => {
 
   it("hides thinking for the literal true only", () => {
     proves("AGENT-06");
-    const isRemoved = (value: unknown) => read({ "remove-think": value }).removeThink;
-    expect(["true", 1, undefined, true].map(isRemoved)).toEqual([false, false, false, true]);
+    const configs = ["true", 1, undefined, true].map((value) => read({ "remove-think": value }));
+    expect(configs.map(({ removeThink }) => removeThink)).toEqual([false, false, false, true]);
   });
 
   it("switches box and date off for the literal false only", () => {
@@ -104,18 +105,13 @@ describe("before a run", () => {
   const runner = new LocalAgentRunner({ clock: new FakeClock(), ids: new CountingIds() });
 
   it("refuses access-widening switches that are no booleans, naming them", () => {
-    expect(runner.findConfigFaults({ "enable-all-tools": "true" })).toEqual([
-      expect.stringMatching(/^enable-all-tools /),
-    ]);
+    expect(runner.findConfigFaults({ "enable-all-tools": "true" })).toEqual([textLike(/^enable-all-tools /)]);
     expect(
       runner.findConfigFaults({
         "mcp-resource-agent-read-enabled": 1,
         "mcp-resources": [{ enabled: true }, { enabled: 1 }],
       }),
-    ).toEqual([
-      expect.stringMatching(/^mcp-resource-agent-read-enabled /),
-      expect.stringMatching(/^mcp-resources\[1\]\.enabled /),
-    ]);
+    ).toEqual([textLike(/^mcp-resource-agent-read-enabled /), textLike(/^mcp-resources\[1\]\.enabled /)]);
     expect(
       runner.findConfigFaults({ "enable-all-tools": true, "mcp-resources": [{ enabled: true }] }),
     ).toEqual([]);

@@ -16,7 +16,8 @@ import {
   throwing,
 } from "../../../fakes/scripted-model.js";
 import { proves } from "../../../support/proves.js";
-import { type AgentSetup, aModel, BOTH_MODES, runAgent } from "./run-agent.js";
+import { textLike } from "../../../support/text-like.js";
+import { type AgentSetup, aModel, BOTH_MODES, runAgent, textWith } from "./run-agent.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -57,7 +58,7 @@ describe.each(BOTH_MODES)("candidates, $mode", ({ streaming }) => {
     expect(ended.trace).toEqual([
       {
         code: "model.fallback",
-        message: expect.stringMatching(/^The model main failed.*Too many requests\..*backup is asked/),
+        message: textLike(/^The model main failed.*Too many requests\..*backup is asked/),
       },
     ]);
   });
@@ -131,9 +132,7 @@ describe.each(BOTH_MODES)("candidates, $mode", ({ streaming }) => {
     using main = new ScriptedModel([text(""), calls([{ name: "look" }]), text("Here.")]);
     const ended = await run({ streaming, models: { main }, tools: { look: {} } });
     expect(ended.answer).toBe("Here.");
-    expect(main.request(2).messages.map(({ content }) => content)).not.toContainEqual(
-      expect.stringContaining("empty"),
-    );
+    expect(main.request(2).messages.map(({ content }) => content)).not.toContainEqual(textWith("empty"));
   });
 
   it("are not asked any more when the host has no time left, or when our own code fails", async () => {

@@ -19,34 +19,34 @@ const deliver = (...paths: string[]): OrderedCall => ({
 const other = (): OrderedCall => ({ effect: { kind: "none" }, parameters: {} });
 
 describe("the order of a batch", () => {
-  it.each<[string, OrderedCall, OrderedCall, boolean]>([
-    ["exec, exec", exec(), exec(), false],
-    ["write a, write b", files("write", "a"), files("write", "b"), false],
-    ["read a, read a", files("read", "a"), files("read", "a"), false],
-    ["write a, read a", files("write", "a"), files("read", "/workspace/./x/../a"), true],
-    ["read a, write a", files("read", "a"), files("write", "a"), true],
-    ["write x/a, search x", files("write", "x/a"), search("x"), true],
-    ["search everything, write a", search(), files("write", "a"), true],
-    ["search x, write xa", search("x"), files("write", "xa"), false],
-    ["search x, read x/a", search("x"), files("read", "x/a"), false],
-    ["write a, exec", files("write", "a"), exec(), true],
-    ["read a, exec", files("read", "a"), exec(), false],
-    ["search, exec", search(), exec(), false],
-    ["exec, read a", exec(), files("read", "a"), true],
-    ["exec, search", exec(), search("x"), true],
-    ["exec, export", exec(), deliver("a"), true],
-    ["read a, export b", files("read", "a"), deliver("b"), true],
-    ["export a, export b", deliver("a"), deliver("b"), true],
-    ["export a, read a", deliver("a", "b"), files("read", "/workspace/b"), true],
-    ["export a, read c", deliver("a", "b"), files("read", "c"), false],
-    ["export x/a, search x", deliver("x/a"), search("x"), true],
-    ["export a, exec", deliver("a"), exec(), false],
-    ["anything, a tool outside the box", exec(), other(), false],
-    ["a tool outside the box, export", other(), deliver("a"), false],
-    ["a path that is none, the same", files("write", "../x"), files("write", "../x"), false],
-    ["no path, a path", files("write", 7), files("write", "a"), false],
-  ])("%s", (_, earlier, later, waits) => {
-    expect(orderCalls([earlier, later])).toEqual([[], waits ? [0] : []]);
+  it.each<[string, readonly [OrderedCall, OrderedCall], boolean]>([
+    ["exec, exec", [exec(), exec()], false],
+    ["write a, write b", [files("write", "a"), files("write", "b")], false],
+    ["read a, read a", [files("read", "a"), files("read", "a")], false],
+    ["write a, read a", [files("write", "a"), files("read", "/workspace/./x/../a")], true],
+    ["read a, write a", [files("read", "a"), files("write", "a")], true],
+    ["write x/a, search x", [files("write", "x/a"), search("x")], true],
+    ["search everything, write a", [search(), files("write", "a")], true],
+    ["search x, write xa", [search("x"), files("write", "xa")], false],
+    ["search x, read x/a", [search("x"), files("read", "x/a")], false],
+    ["write a, exec", [files("write", "a"), exec()], true],
+    ["read a, exec", [files("read", "a"), exec()], false],
+    ["search, exec", [search(), exec()], false],
+    ["exec, read a", [exec(), files("read", "a")], true],
+    ["exec, search", [exec(), search("x")], true],
+    ["exec, export", [exec(), deliver("a")], true],
+    ["read a, export b", [files("read", "a"), deliver("b")], true],
+    ["export a, export b", [deliver("a"), deliver("b")], true],
+    ["export a, read a", [deliver("a", "b"), files("read", "/workspace/b")], true],
+    ["export a, read c", [deliver("a", "b"), files("read", "c")], false],
+    ["export x/a, search x", [deliver("x/a"), search("x")], true],
+    ["export a, exec", [deliver("a"), exec()], false],
+    ["anything, a tool outside the box", [exec(), other()], false],
+    ["a tool outside the box, export", [other(), deliver("a")], false],
+    ["a path that is none, the same", [files("write", "../x"), files("write", "../x")], false],
+    ["no path, a path", [files("write", 7), files("write", "a")], false],
+  ])("%s", (_, pair, waits) => {
+    expect(orderCalls(pair)).toEqual([[], waits ? [0] : []]);
   });
 
   it("passes over calls that do not run", () => {

@@ -1,4 +1,5 @@
 /** Runs the local agent against a fake host and sorts what it yields. */
+import { expect } from "vitest";
 import type { Message } from "../../../../src/domain/message.js";
 import type { ModelResource } from "../../../../src/domain/resources.js";
 import type { ResultType, RunnerResult } from "../../../../src/domain/result.js";
@@ -8,6 +9,9 @@ import { LocalAgentRunner } from "../../../../src/runners/local-agent/local-agen
 import { CountingIds } from "../../../fakes/counting-ids.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { type FakeHostParts, FakeRunHost } from "../../../fakes/fake-run-host.js";
+
+/** `expect.stringContaining` with a type that the type-aware linter takes. */
+export const textWith = (part: string): unknown => expect.stringContaining(part);
 
 export const BOTH_MODES = [
   { mode: "streamed", streaming: true },

@@ -163,7 +163,11 @@ describe.each(BOTH_MODES)("a batch, $mode", ({ streaming }) => {
     expect(answers[2]?.content).toBe("Error: late did not finish within 120 s.");
     expect(run.started.map((started) => started.assistant_message !== undefined)).toEqual([
       true,
-      ...Array(5).fill(false),
+      false,
+      false,
+      false,
+      false,
+      false,
     ]);
   });
 });

@@ -1,9 +1,10 @@
 /** The local agent over real HTTP against a strict scripted server: what providers send, and what they get back. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { OpenAiChatModel } from "../../../../src/adapters/openai/openai-chat-model.js";
 import { toWireId } from "../../../../src/adapters/openai/request-body.js";
 import type { TranscriptItem } from "../../../../src/domain/history.js";
-import type { Message } from "../../../../src/domain/message.js";
+import { type Message, messageSchema } from "../../../../src/domain/message.js";
 import {
   bytes,
   chunk,
@@ -16,8 +17,9 @@ import {
   type WireMessage,
 } from "../../../fakes/scripted-model-server.js";
 import { proves } from "../../../support/proves.js";
+import { textLike } from "../../../support/text-like.js";
 import { modelSettings } from "../../adapters/openai/openai-model.js";
-import { type AgentSetup, BOTH_MODES, runAgent } from "./run-agent.js";
+import { type AgentSetup, BOTH_MODES, runAgent, textWith } from "./run-agent.js";
 
 const COMMAND = { type: "object", properties: { command: { type: "string" } }, required: ["command"] };
 const CONTENT = {
@@ -31,6 +33,14 @@ const PATHS = {
   required: ["paths"],
 };
 const DONE = "data: [DONE]\n\n";
+
+function event(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+function storedCall(id: string) {
+  return { id, type: "function" as const, function: { name: "exec", arguments: '{"command":"ls"}' } };
+}
 
 /** Runs the agent on one server; fails on a request that a strict provider would refuse, and on unused steps. */
 async function runOn(steps: readonly ServerStep[], setup: AgentSetup = {}) {
@@ -208,8 +218,8 @@ describe.each(BOTH_MODES)("arguments, $mode", ({ streaming }) => {
     const { run, requests, commands } = await runOn([reply({ calls: empty }), ok], { streaming });
     expect(commands).toEqual([]);
     expect(run.ended.map(({ model_text }) => model_text)).toEqual([
-      expect.stringMatching(/^Error: .*"exec".*"command" is missing/),
-      expect.stringMatching(/^Error: .*"export_box_files".*"paths" is missing/),
+      textLike(/^Error: .*"exec".*"command" is missing/),
+      textLike(/^Error: .*"export_box_files".*"paths" is missing/),
     ]);
     expect(callsOf(requests[1]).map((call) => call.function?.arguments)).toEqual(["{}", "{}"]);
     expect(run.answer).toBe("Done.");
@@ -280,7 +290,7 @@ describe.each(BOTH_MODES)("the end of a reply, $mode", ({ streaming }) => {
     expect(commands).toEqual([]);
     expect(run.failed.data).toMatchObject({
       code: "runner.llm_error",
-      error: expect.stringContaining("never fit its output limit"),
+      error: textWith("never fit its output limit"),
     });
     expect(run.ended).toHaveLength(3);
   });
@@ -297,8 +307,6 @@ describe.each(BOTH_MODES)("the end of a reply, $mode", ({ streaming }) => {
 });
 
 describe("streams", () => {
-  const event = (value: unknown) => `data: ${JSON.stringify(value)}\n\n`;
-
   it("that break after text are incomplete", async () => {
     proves("WIRE-19");
     const { run } = await runOn([
@@ -522,7 +530,7 @@ describe.each(BOTH_MODES)("requests, $mode", ({ streaming }) => {
       streaming,
     });
     expect(callsOf(first.requests[1])[0]).toMatchObject(signed);
-    const reloaded: Message[] = JSON.parse(JSON.stringify(first.run.stored));
+    const reloaded = z.array(messageSchema).parse(JSON.parse(JSON.stringify(first.run.stored)));
     const { requests } = await runOn([ok], {
       streaming,
       history: reloaded.map((message, i) => stored(i, message)),
@@ -532,14 +540,9 @@ describe.each(BOTH_MODES)("requests, $mode", ({ streaming }) => {
 
   it("are valid after a run that was killed between a call and its result", async () => {
     proves("WIRE-40");
-    const call = (id: string) => ({
-      id,
-      type: "function" as const,
-      function: { name: "exec", arguments: '{"command":"ls"}' },
-    });
     const history = [
       stored(1, { role: "user", content: "Earlier" }),
-      stored(2, { role: "assistant", content: null, tool_calls: [call("c1"), call("c2")] }),
+      stored(2, { role: "assistant", content: null, tool_calls: [storedCall("c1"), storedCall("c2")] }),
       stored(3, { role: "tool", tool_call_id: "c2", content: "a.txt" }),
     ];
     const { requests } = await runOn([ok], { streaming, history });
