@@ -111,9 +111,10 @@ export class BoxAccess {
     try {
       return { rung: 2, counters: await this.#sweep() };
     } catch (error) {
+      // A box that is just being stopped by somebody else takes no exec either, and must not come back.
+      if (!(await this.#livesOn())) return null;
       this.#deps.logger.warn({ container: this.container }, "The box is started anew to clear it.", error);
-      await this.#restart();
-      return { rung: 3, counters: null };
+      return (await this.#restart()) ? { rung: 3, counters: null } : null;
     }
   }
 
@@ -136,13 +137,15 @@ export class BoxAccess {
     return counters;
   }
 
-  async #restart(): Promise<void> {
+  /** @returns false when the container is gone or going */
+  async #restart(): Promise<boolean> {
     const { calls, container } = this.#deps;
     const options = unhurried();
     await calls.killContainer(container, options);
-    await calls.startContainer(container, options);
+    if ((await calls.startContainer(container, options)) === "gone") return false;
     const view = await calls.inspectContainer(container, options);
     if (view !== null) this.#startedAt = view.State.StartedAt;
+    return true;
   }
 }
 

@@ -94,7 +94,12 @@ export class DockerBoxBackend implements BoxBackend {
       await this.#calls.unpauseContainer(place.container, options);
       return false;
     }
-    return (await this.#calls.startContainer(place.container, options)) === "done";
+    const outcome = await this.#calls.startContainer(place.container, options);
+    if (outcome === "gone")
+      throw new ServiceError("box.readiness", "The container was removed while it was started.", {
+        hint: "Try again; the files in /workspace stayed.",
+      });
+    return outcome === "done";
   }
 
   async inspect(

@@ -125,8 +125,10 @@ export class EngineCalls {
     return this.#act(request, { 404: "no_image", 409: "there" }, options);
   }
 
-  async startContainer(name: string, options: CallOptions): Promise<"done" | "running"> {
-    return this.#act(change(name, "start", START_MS), { 304: "running" }, options);
+  /** @returns "gone" also while somebody removes it */
+  async startContainer(name: string, options: CallOptions): Promise<"done" | "running" | "gone"> {
+    const harmless = { 304: "running", 404: "gone", 409: "gone" } as const;
+    return this.#act(change(name, "start", START_MS), harmless, options);
   }
 
   async unpauseContainer(name: string, options: CallOptions): Promise<void> {

@@ -1,0 +1,246 @@
+/** Commands that do not want to end, boxes that end too early, and what is left of either. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WorkerScripts } from "../../src/adapters/docker/worker-script.js";
+import type { ExecExit } from "../../src/domain/box.js";
+import type { BoxPlace } from "../../src/ports/box-backend.js";
+import type { BoxHandle } from "../../src/ports/box-handle.js";
+import { aCommand, run } from "../contracts/box-backend.js";
+import { FOREVER, hasEngine, TestEngine } from "../support/engine.js";
+
+const SLEEP = "sleep 1000";
+const VICTIMS = {
+  plain: SLEEP,
+  "a child": `${SLEEP} & ${SLEEP}`,
+  "TERM ignored": `trap '' TERM HUP INT; ${SLEEP} & ${SLEEP}`,
+  "a session of its own": `setsid ${SLEEP} & setsid setsid ${SLEEP} & ${SLEEP}`,
+  "a double fork": `(sh -c 'setsid ${SLEEP} & exit' &); ${SLEEP}`,
+  "no environment": `env -i nohup setsid ${SLEEP} >/dev/null 2>&1 & ${SLEEP}`,
+  "stopped by itself": `${SLEEP} & kill -STOP $!; kill -STOP $$`,
+  "a daemon": `python3 -c 'import os, time
+if os.fork(): os._exit(0)
+os.setsid()
+if os.fork(): os._exit(0)
+time.sleep(1000)'; ${SLEEP}`,
+  "a flood of output": "yes",
+  "its supervisor stopped": `setsid ${SLEEP} & kill -STOP $PPID; ${SLEEP}`,
+};
+/** Kills whatever else the box user starts, the sweep of the service included. */
+const TYRANT = `exec python3 -c 'import os
+while True:
+    try: os.kill(-1, 9)
+    except OSError: pass'`;
+const BOMBS = {
+  "of a shell": "f() { f | f & }; f; sleep 1000",
+  "of processes": "python3 -c 'import os\nwhile True:\n try: os.fork()\n except OSError: pass'",
+  "of sessions":
+    "python3 -c 'import os\nwhile True:\n try:\n  os.fork(); os.setsid()\n except OSError: pass'",
+};
+
+describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
+  let engine: TestEngine;
+  let place: BoxPlace;
+  let box: BoxHandle;
+
+  beforeAll(async () => {
+    engine = new TestEngine();
+    ({ place, box } = await engine.startBox());
+  });
+  afterAll(async () => {
+    await box[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+  });
+
+  const shell = async (text: string, timeoutMs = 20_000) => run(box, ["sh", "-lc", text], { timeoutMs });
+
+  /** What runs as the box user, zombies included. A worker that has said its last word may take a moment to go. */
+  async function remains(of: BoxPlace): Promise<readonly string[]> {
+    for (let i = 0; ; i += 1) {
+      const left = (await engine.processes(of.container)).filter(
+        (line) => !/docker-init|sleep infinity/.test(line),
+      );
+      if (left.length === 0 || i === 10) return left.map((line) => line.slice(0, 80));
+      await delay(50);
+    }
+  }
+
+  it("tells exit code and output of a command", async () => {
+    expect(await shell("echo hello")).toMatchObject({
+      stdout: "hello\n",
+      stderr: "",
+      exit: { status: "completed", exitCode: 0, leftovers: 0, notes: [] },
+    });
+  });
+
+  it.each(Object.entries(VICTIMS))(
+    "leaves nothing of a command that runs out of time: %s",
+    async (_what, text) => {
+      const started = performance.now();
+      const { exit } = await shell(text, 500);
+      expect(exit).toMatchObject({ status: "timed_out", exitCode: null, leftovers: 0 });
+      expect(performance.now() - started).toBeLessThan(500 + 3500);
+      expect(await remains(place)).toEqual([]);
+    },
+  );
+
+  it.each(Object.entries(VICTIMS))(
+    "leaves nothing of a command that is cancelled: %s",
+    async (_what, text) => {
+      const cancel = new AbortController();
+      const timer = setTimeout(() => cancel.abort(), 500);
+      const exits: ExecExit[] = [];
+      for await (const event of box.exec(aCommand(["sh", "-lc", text]), { signal: cancel.signal }))
+        if (event.type === "exit") exits.push(event.exit);
+      clearTimeout(timer);
+      expect(exits).toMatchObject([{ status: "cancelled", exitCode: null }]);
+      expect(await remains(place)).toEqual([]);
+    },
+  );
+
+  it.each(Object.entries(BOMBS))("comes back from a fork bomb %s", async (_what, text) => {
+    const { exit } = await shell(text, 2000);
+    expect(exit.status).toBe("timed_out");
+    expect(exit.notes.join(" ")).toContain("The limit of 128 processes was reached");
+    expect((await shell("echo back")).stdout).toBe("back\n");
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it("leaves nothing of a command whose reader went away", async () => {
+    for await (const event of box.exec(
+      aCommand(["sh", "-lc", `echo begun; setsid ${SLEEP} & ${SLEEP}`]),
+      FOREVER,
+    ))
+      if (event.type === "output") break;
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it("answers at once when something is left, keeps that until the lease ends, and no longer", async () => {
+    await using other = await engine.backend.open(place, FOREVER);
+    const started = performance.now();
+    const { exit } = await run(other, ["sh", "-lc", "sleep 1001 & (setsid sleep 1002 &); exit 3"]);
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect(exit).toMatchObject({ status: "completed", exitCode: 3, leftovers: 2 });
+    expect((await remains(place)).filter((line) => /sleep 100[12]/.test(line))).toHaveLength(2);
+    await other[Symbol.asyncDispose]();
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it.each([
+    ["is killed", `setsid ${SLEEP} & kill -9 $PPID; ${SLEEP}`],
+    ["is killed with everything else", `setsid ${SLEEP} & kill -9 -1; ${SLEEP}`],
+  ])("clears the box when the supervisor of a command %s", async (_what, text) => {
+    const { exit } = await shell(text);
+    expect(exit).toMatchObject({ status: "killed", exitCode: null });
+    expect(exit.notes.join(" ")).toContain("all processes of the box user were stopped");
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it("starts the box anew when nothing else clears it, and keeps the files", async () => {
+    await shell("echo kept > /workspace/kept");
+    const { exit } = await shell(TYRANT);
+    expect(exit).toMatchObject({ status: "killed", exitCode: null });
+    expect(exit.notes.join(" ")).toContain("had to be started anew");
+    expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it("names the memory limit, and the box goes on", async () => {
+    const hog = await shell("exec python3 -c 'b = bytearray(500 << 20)'");
+    expect(hog.exit).toMatchObject({ status: "killed" });
+    expect(hog.exit.notes.join(" ")).toContain(
+      "The memory limit of 256 MiB was reached: 1 process was killed.",
+    );
+    const many = await shell("for i in $(seq 40); do python3 -c 'b = bytearray(50 << 20)' & done; wait");
+    expect(many.exit.notes.join(" ")).toContain("The memory limit of 256 MiB");
+    expect((await shell("echo well")).stdout).toBe("well\n");
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it("goes on when /tmp is full", async () => {
+    await shell("head -c 100000000 /dev/zero > /tmp/fill");
+    expect((await shell("rm /tmp/fill; echo well")).stdout).toBe("well\n");
+  });
+
+  it("runs many commands at once, each with its own output", async () => {
+    const results = await Promise.all(
+      Array.from({ length: 8 }, async (_none, i) => shell(`sleep 0.${i % 3}; echo ${i}; exit ${i}`)),
+    );
+    expect(results.map(({ stdout, exit }) => [stdout, exit.exitCode])).toEqual(
+      results.map((_result, i) => [`${i}\n`, i]),
+    );
+  });
+
+  it("keeps what comes after the shell has ended, as from a process substitution", async () => {
+    const { stdout } = await run(box, ["bash", "-c", "echo one > >(sleep 0.05; cat)"]);
+    expect(stdout).toBe("one\n");
+  });
+
+  it("keeps 300 MB of output from filling the service, however slow the reader", async () => {
+    const before = process.memoryUsage().rss;
+    let [sizeBytes, peak, pieces] = [0, 0, 0];
+    const request = aCommand(["head", "-c", "300000000", "/dev/zero"], { timeoutMs: 60_000 });
+    for await (const event of box.exec(request, FOREVER)) {
+      if (event.type === "output") sizeBytes += event.bytes.length;
+      pieces += 1;
+      if (pieces === 10) await delay(1000);
+      if (pieces % 500 === 0) peak = Math.max(peak, process.memoryUsage().rss);
+    }
+    expect(sizeBytes).toBe(300_000_000);
+    expect(peak - before).toBeLessThan(100_000_000);
+  });
+
+  it("ends everything when the service goes away without a word", async () => {
+    const scripts = new WorkerScripts();
+    const exec = await engine.docker.getContainer(place.container).exec({
+      Cmd: ["python3", "-I", "-S", "-c", await scripts.source("commands")],
+      User: `${place.uid}:${place.uid}`,
+      AttachStdin: true,
+      AttachStdout: true,
+      AttachStderr: true,
+    });
+    const stream = await exec.start({ hijack: true, stdin: true });
+    const request = {
+      op: "exec",
+      parts: [],
+      argv: ["sh", "-c", "setsid sleep 1003 & sleep 1003"],
+      env: {},
+      timeout_ms: 60_000,
+    };
+    const payload = Buffer.from(JSON.stringify(request));
+    const header = Buffer.alloc(9);
+    header.writeUInt8(1, 0);
+    header.writeUInt32BE(payload.length, 5);
+    stream.write(Buffer.concat([header, payload]));
+    while (!(await engine.processes(place.container)).some((line) => line.includes("sleep 1003")))
+      await delay(50);
+    stream.destroy();
+    await delay(500);
+    expect(await remains(place)).toEqual([]);
+  });
+
+  it.each(["kill", "remove", "restart", "stop"] as const)(
+    "says that the box ended when somebody does that to its container: %s",
+    async (verb) => {
+      const { place: victim, box: dying } = await engine.startBox();
+      const running = run(dying, ["sh", "-lc", SLEEP]);
+      await delay(500);
+      const container = engine.docker.getContainer(victim.container);
+      if (verb === "remove") await container.remove({ force: true });
+      else await container[verb]({ t: 0 });
+      const { exit } = await running;
+      expect(exit).toMatchObject({ status: "killed", exitCode: null });
+      expect(exit.notes.join(" ")).toContain("The box stopped while the command ran");
+      await dying[Symbol.asyncDispose]();
+    },
+  );
+
+  it("says that the box does not run", async () => {
+    const { place: victim, box: dead } = await engine.startBox();
+    await engine.backend.stop(victim.container, FOREVER);
+    await expect(run(dead, ["true"])).rejects.toMatchObject({ code: "box.readiness" });
+    await expect(dead.files.stat(["/workspace"], FOREVER)).rejects.toMatchObject({ code: "box.readiness" });
+    await engine.backend.removeContainer(victim.container, FOREVER);
+    await expect(run(dead, ["true"])).rejects.toMatchObject({ code: "box.readiness" });
+    await dead[Symbol.asyncDispose]();
+  });
+});
