@@ -12,7 +12,7 @@ export function parseInput<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   if (issue === undefined) throw new ServiceError("request.invalid", `The ${place} cannot be read.`);
-  throw describeIssue(deepestIssue(issue), place);
+  throw describeIssue(issue, place);
 }
 
 function describeIssue(issue: z.core.$ZodIssue, place: string): ServiceError {
@@ -28,15 +28,6 @@ function describeIssue(issue: z.core.$ZodIssue, place: string): ServiceError {
   return new ServiceError("request.invalid", `${name} is not valid: ${lowerFirst(issue.message)}.`, {
     param: param === "" ? undefined : param,
   });
-}
-
-/** Of a union, the fault of the option that came furthest says most. */
-function deepestIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  if (issue.code !== "invalid_union" || issue.errors.length === 0) return issue;
-  const inner = issue.errors
-    .flatMap((issues) => issues.slice(0, 1))
-    .toSorted((a, b) => b.path.length - a.path.length)[0];
-  return inner === undefined ? issue : { ...deepestIssue(inner), path: [...issue.path, ...inner.path] };
 }
 
 function lowerFirst(text: string): string {

@@ -290,6 +290,23 @@ describe("looking at runs", () => {
     expect(await filtered.json()).toMatchObject({ data: [{ id: "run_2" }] });
   });
 
+  it("refuses a cursor that is not one of ours, and finds nothing in a session that is none", async () => {
+    await post(HELLO);
+    const response = await service.fetch("/v1/runs?after=file_1");
+    expect(response.status).toBe(400);
+    expect(await readError(response)).toMatchObject({ param: "after" });
+    expect(await (await service.fetch("/v1/runs?session=no%20such")).json()).toMatchObject({ data: [] });
+  });
+
+  it.each(["/v1/runs/run_99", "/v1/runs/file_1", "/v1/runs/%20", "/v1/runs/run_99/events"])(
+    "answers 404 to %s",
+    async (path) => {
+      const response = await service.fetch(path);
+      expect(response.status).toBe(404);
+      expect(await readError(response)).toMatchObject({ code: "run.not_found" });
+    },
+  );
+
   it("replays the events from any number on, without gap and without repeat", async () => {
     await post(HELLO);
     expect(await eventIds("/v1/runs/run_1/events")).toEqual(["1", "2", "3"]);
@@ -335,9 +352,9 @@ describe("changing runs", () => {
     expect((await service.fetch("/v1/runs/run_2/retry", { method: "POST" })).status).toBe(409);
   });
 
-  it("answers 404 for the delivery of another run", async () => {
+  it.each(["file_1", "nothing"])("answers 404 for the delivery %s of another run", async (id) => {
     await post(HELLO);
-    const response = await service.fetch("/v1/runs/run_1/deliveries/file_1/ack", json({ state: "sent" }));
+    const response = await service.fetch(`/v1/runs/run_1/deliveries/${id}/ack`, json({ state: "sent" }));
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: { code: "delivery.not_found" } });
   });
@@ -375,6 +392,27 @@ describe("an event stream that cannot go on", () => {
       run_id: "run_1",
       data: { error: { code: "service.stopping", type: "server_error" } },
     });
+  });
+
+  it("ends with an error event when the service fails, and says nothing of the cause", async () => {
+    service.runs.outcome = "later";
+    service.runs.follow = async function* () {
+      yield* [];
+      throw new Error("canary at /host/path");
+    };
+    const events = await readEvents(await post({ ...HELLO, stream: true }));
+    expect(events.map(({ event }) => event)).toEqual(["error"]);
+    expect(events[0]?.data).toContain('"code":"internal"');
+    expect(events[0]?.data).not.toContain("canary");
+  });
+
+  it("ends with an error event when the events stop before the terminal one", async () => {
+    service.runs.outcome = "later";
+    service.runs.follow = async function* () {
+      yield* [];
+    };
+    const events = await readEvents(await post({ ...HELLO, stream: true }));
+    expect(events.map(({ event }) => event)).toEqual(["error"]);
   });
 
   it("is refused when the tenant has too many", async () => {
