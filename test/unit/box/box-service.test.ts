@@ -110,6 +110,12 @@ const bind = async (chat: string | SessionRecord, options: Parameters<BoxService
   return service.bind(typeof chat === "string" ? await session(chat) : chat, runId, options);
 };
 
+const boxOf = async (template: string, variables: Record<string, string>) => {
+  const key = renderReuseKey(template, variables, "main");
+  await using lease = await bind(await service.findOrCreateSession("main", key, ENDLESS));
+  return lease.session.container;
+};
+
 const use = async (chat: string, work: (lease: BoxLease) => Promise<void> = async () => {}) => {
   await using lease = await bind(chat);
   await work(lease);
@@ -198,6 +204,30 @@ describe("bind", () => {
       starts: 1,
     });
     await Promise.all(leases.map((lease) => lease[Symbol.asyncDispose]()));
+  });
+
+  it("shares a box between chats under {global}, and gives each run its own under {run_id}", async () => {
+    proves("KEY-02", "KEY-04");
+    const chats = [
+      await boxOf("{global}", { launcher_id: "1" }),
+      await boxOf("{global}", { launcher_id: "2" }),
+    ];
+    expect(new Set(chats).size).toBe(1);
+    const each = [await boxOf("{run_id}", { run_id: "run_1" }), await boxOf("{run_id}", { run_id: "run_2" })];
+    expect(new Set([...chats, ...each]).size).toBe(3);
+  });
+
+  it("removes what a run of the same id left in its directories", async () => {
+    proves("IN-09");
+    const known = await session("42");
+    const first = await service.bind(known, "run_again", ENDLESS);
+    await put(first, `${first.inbox}/0/old.txt`);
+    await put(first, `${first.outbox}/old.txt`);
+    await first[Symbol.asyncDispose]();
+    await using second = await service.bind(known, "run_again", ENDLESS);
+    expect(await has(second, second.inbox)).toBe(true);
+    expect(await has(second, `${second.inbox}/0/old.txt`)).toBe(false);
+    expect(await has(second, `${second.outbox}/old.txt`)).toBe(false);
   });
 
   it("records a container before it is made", async () => {

@@ -13,6 +13,7 @@ import { MemoryBoxFiles } from "./memory-box-files.js";
 const RUN = "run_1";
 const { inbox, outbox } = runDirectories(RUN);
 const LIMITS = { maxFileBytes: 5000, maxFiles: 5, maxTotalBytes: 9000 };
+const EMPTY_FILE = { kind: "file" as const, bytes: new Uint8Array(0), linkCount: 1, readable: true };
 const ENDLESS = new AbortController().signal;
 
 let box: MemoryBoxFiles;
@@ -174,8 +175,13 @@ describe("exportFiles", () => {
   });
 
   it("says of a path exported before, gone since, what it was delivered as", async () => {
+    proves("OUT-19");
     box.put(`${outbox}/a.txt`, "a");
-    await run([`${outbox}/a.txt`]);
+    const first = await run([`${outbox}/a.txt`]);
+    expect(JSON.stringify(first)).toMatch(
+      /registered for delivery and their sources are removed.*"source_removed":true/,
+    );
+    expect(box.nodes.size).toBe(0);
     expect(await errorOf([`${outbox}/a.txt`])).toContain("already exported in this run as file_1");
     expect(await registered()).toHaveLength(1);
   });
@@ -325,6 +331,32 @@ describe("exportFiles", () => {
     const answers = await Promise.all([run([`${outbox}/a`]), run([`${outbox}/b`])]);
     expect(answers.map(({ ok }) => ok)).toEqual([true, false]);
     expect(await registered()).toHaveLength(1);
+  });
+
+  it("looks at nothing but what was named, however full the outbox is", async () => {
+    proves("OUT-11");
+    for (let i = 0; i < 100_000; i += 1) box.nodes.set(`${outbox}/f${i}`, EMPTY_FILE);
+    box.put(`${outbox}/wanted.txt`, "w");
+    expect(await run([`${outbox}/wanted.txt`])).toMatchObject({ ok: true });
+    expect(box.calls).toEqual(["stat 1", "read 1", "remove 1"]);
+    expect(box.nodes.size).toBe(100_000);
+  });
+
+  it("keeps two runs of one box apart: each its own directories, limits and files", async () => {
+    proves("OUT-10");
+    const other = runDirectories("run_2");
+    box.put(`${outbox}/a.txt`, "one");
+    box.put(`${other.outbox}/a.txt`, "two");
+    expect(await errorOf([`${other.outbox}/a.txt`])).toContain("does not belong to this run");
+    const request = { tenant: "main", runId: "run_2" as const, ...other, limits: LIMITS };
+    const answers = await Promise.all([
+      run([`${outbox}/a.txt`]),
+      exportFiles(deps, { ...request, paths: [`${other.outbox}/a.txt`] }, { signal: ENDLESS }),
+    ]);
+    expect(answers.map(({ ok }) => ok)).toEqual([true, true]);
+    const [mine, theirs] = [await registered(), await stores.files.listByRun("main", "run_2")];
+    expect([mine.map(({ name }) => name), theirs.map(({ name }) => name)]).toEqual([["a.txt"], ["a.txt"]]);
+    expect(await bytesOf(theirs[0]?.sha256 ?? "")).toBe("two");
   });
 
   it.each([undefined, null, "a.txt", {}, []])("asks for a list instead of %o", async (paths) => {

@@ -314,6 +314,40 @@ describe("importAttachments", () => {
     ]);
   });
 
+  it("keeps files of one name apart, in one message and over several", async () => {
+    proves("IN-11");
+    const image = { type: "image" as const, name: "image.png" };
+    const first = await run(aRequest([{ ...image, from: await keep("1") }]));
+    const second = await run(
+      aRequest(
+        [
+          { ...image, from: await keep("2") },
+          { ...image, from: await keep("3") },
+        ],
+        { inbox: "/workspace/inbox/run_2" },
+      ),
+    );
+    const outcomes = [...first.outcomes, ...second.outcomes];
+    expect(new Set(outcomes.map(({ path }) => path)).size).toBe(3);
+    expect(outcomes.map(({ name, path }) => [name, contentOf(path)])).toEqual([
+      ["image.png", "1"],
+      ["image.png", "2"],
+      ["image.png", "3"],
+    ]);
+  });
+
+  it("stores an archive as it is", async () => {
+    proves("IN-16");
+    // A tar header for ../../escape, a link: what is inside is nobody's business here.
+    const archive = Buffer.alloc(1000);
+    archive.write("../../escape");
+    archive.write("2/etc/passwd", 156);
+    const { outcomes } = await run(aRequest([{ from: await keep(archive), name: "slip.tar" }]));
+    expect(outcomes[0]?.path).toBe(`${INBOX}/0/slip.tar`);
+    expect([...box.nodes.keys()]).toEqual([`${INBOX}/0/slip.tar`]);
+    expect(Buffer.from(box.nodes.get(`${INBOX}/0/slip.tar`)?.bytes ?? []).equals(archive)).toBe(true);
+  });
+
   it("keeps every byte", async () => {
     const bytes = Uint8Array.from({ length: 1000 }, (_none, index) => index % 256);
     const { outcomes } = await run(aRequest([{ from: await keep(bytes) }]));

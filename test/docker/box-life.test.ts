@@ -1,0 +1,204 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sniffMimeType } from "../../src/adapters/file-types/sniff-mime-type.js";
+import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
+import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
+import { BOX_NOTES } from "../../src/box/box-notes.js";
+import { type BoxLease, BoxService } from "../../src/box/box-service.js";
+import { type ExportDeps, exportFiles } from "../../src/box/export-files.js";
+import { keyAsTemplate, renderReuseKey } from "../../src/box/reuse-key.js";
+import type { RunId } from "../../src/domain/ids.js";
+import { KeyedLock } from "../../src/lib/keyed-lock.js";
+import { FakeClock } from "../fakes/fake-clock.js";
+import { ENGINE_SETTINGS, FOREVER, hasEngine, TestEngine } from "../support/engine.js";
+import { proves } from "../support/proves.js";
+
+const DAY_MS = 86_400_000;
+const LIMITS = { maxFileBytes: 1_000_000, maxFiles: 10, maxTotalBytes: 5_000_000 };
+
+const exec = async ({ handle }: BoxLease, command: string): Promise<string> => {
+  const pieces: Uint8Array[] = [];
+  const request = { argv: ["sh", "-c", command], workdir: "/workspace", env: {}, timeoutMs: 20_000 };
+  for await (const event of handle.exec(request, FOREVER))
+    if (event.type === "output") pieces.push(event.bytes);
+  return Buffer.concat(pieces).toString();
+};
+
+describe.skipIf(!hasEngine())("boxes on a real engine", () => {
+  let engine: TestEngine;
+  let stores: MemoryStores;
+  let clock: FakeClock;
+  let service: BoxService;
+  let runs = 0;
+
+  beforeEach(() => {
+    engine = new TestEngine();
+    clock = new FakeClock(Date.now());
+    stores = openMemoryStores({ clock });
+    service = aService();
+  });
+
+  afterEach(async () => {
+    await service[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+  });
+
+  const aService = (backend = engine.backend) =>
+    new BoxService(
+      { backend, sessions: stores.sessions, clock, ids: new RandomIdSource(), logger: engine.logger },
+      { enabled: true, settings: ENGINE_SETTINGS, maxBoxes: 4, idleTtlSec: 300, workspaceTtlDays: 14 },
+    );
+
+  const bind = async (key: string, of = service): Promise<BoxLease> => {
+    runs += 1;
+    const runId: RunId = `run_life${runs}`;
+    const reuseKey = renderReuseKey(keyAsTemplate(key), {}, "main");
+    return of.bind(await of.findOrCreateSession("main", reuseKey, FOREVER), runId, FOREVER);
+  };
+
+  const exportFrom = (lease: BoxLease, paths: readonly string[]) => {
+    const deps: ExportDeps = {
+      files: lease.handle.files,
+      blobs: stores.blobs,
+      fileStore: stores.files,
+      locks: new KeyedLock(),
+      sniffMimeType,
+      ids: new RandomIdSource(),
+      clock,
+    };
+    const { inbox, outbox } = lease;
+    const request = {
+      tenant: "main",
+      runId: `run_life${runs}` as const,
+      inbox,
+      outbox,
+      paths,
+      limits: LIMITS,
+    };
+    return exportFiles(deps, request, FOREVER);
+  };
+
+  it("refuses every path that leads elsewhere, and removes only what was exported", async () => {
+    proves("OUT-14");
+    await using lease = await bind("42");
+    const { outbox } = lease;
+    await exec(
+      lease,
+      `cd ${outbox} && echo good > good.txt && ln -s /etc/shadow link && ln -s /etc dir && echo h > h0 && ln h0 h1 && mkfifo pipe && mkdir sub`,
+    );
+    const hostile = ["link", "dir/shadow", "h1", "pipe", "sub", "../../../etc/passwd"].map(
+      (name) => `${outbox}/${name}`,
+    );
+    for (const path of [...hostile, "/dev/null", "/etc/passwd"]) {
+      const answer = await exportFrom(lease, [path]);
+      expect([path, answer.ok]).toEqual([path, false]);
+    }
+    expect(await exportFrom(lease, [`${outbox}/good.txt`, ...hostile])).toMatchObject({ ok: false });
+    expect(await exportFrom(lease, [`${outbox}/good.txt`])).toMatchObject({ ok: true });
+    expect((await exec(lease, `ls ${outbox}; test -s /etc/passwd && echo kept`)).split(/\s+/)).toEqual([
+      "dir",
+      "h0",
+      "h1",
+      "link",
+      "pipe",
+      "sub",
+      "kept",
+      "",
+    ]);
+  });
+
+  it("removes a link in the place of the inbox inside the box only, and makes a real directory", async () => {
+    proves("OUT-15");
+    const first = await bind("42");
+    await exec(
+      first,
+      "rm -rf inbox outbox && mkdir /tmp/elsewhere && ln -s /tmp/elsewhere inbox && ln -s / outbox",
+    );
+    await first[Symbol.asyncDispose]();
+    await using second = await bind("42");
+    const seen = await exec(second, `stat -c %F ${second.inbox} ${second.outbox} inbox; ls /tmp/elsewhere`);
+    expect(seen).toBe("directory\ndirectory\ndirectory\n");
+    const info = await engine.docker.getContainer(second.session.container ?? "").inspect();
+    expect(info.Mounts.map(({ Destination: target }) => target)).toEqual(["/workspace"]);
+  });
+
+  it("replaces a box that was removed, between runs and during a command, with its workspace", async () => {
+    proves("BOX-16");
+    const first = await bind("42");
+    await exec(first, "echo kept > kept.txt");
+    await first[Symbol.asyncDispose]();
+    await engine.docker.getContainer(first.session.container ?? "").remove({ force: true });
+    const second = await bind("42");
+    expect([second.notes, await exec(second, "cat kept.txt")]).toEqual([[BOX_NOTES.vanished], "kept\n"]);
+    const request = { argv: ["sleep", "30"], workdir: "/workspace", env: {}, timeoutMs: 40_000 };
+    const events = second.handle.exec(request, FOREVER)[Symbol.asyncIterator]();
+    const ended = events.next().then(
+      (step) => (step.done === true || step.value.type !== "exit" ? "output" : step.value.exit.status),
+      () => "lost",
+    );
+    await engine.docker.getContainer(second.session.container ?? "").remove({ force: true });
+    expect(["killed", "lost"]).toContain(await ended);
+    await second[Symbol.asyncDispose]();
+    await using third = await bind("42");
+    expect([third.notes, await exec(third, "cat kept.txt")]).toEqual([[BOX_NOTES.vanished], "kept\n"]);
+  });
+
+  it("keeps every line over cycles of rest and wake", async () => {
+    proves("BOX-26");
+    for (const line of ["1", "2", "3", "4", "5"]) {
+      const lease = await bind("42");
+      await exec(lease, `echo ${line} >> lines.txt`);
+      await lease[Symbol.asyncDispose]();
+      const container = engine.docker.getContainer(lease.session.container ?? "");
+      if (line === "2") await container.pause();
+      else if (line === "3") await container.stop();
+      else await container.remove({ force: true });
+    }
+    await using lease = await bind("42");
+    expect(await exec(lease, "cat lines.txt")).toBe("1\n2\n3\n4\n5\n");
+  });
+
+  it("takes its own boxes over at the start, removes what has no record, and touches nobody else's", async () => {
+    proves("BOX-13");
+    await using other = new TestEngine();
+    const kept = await bind("kept");
+    const stray = await bind("stray");
+    const { place: foreign } = await other.startBox();
+    await stores.sessions.remove(stray.session.id);
+    await service[Symbol.asyncDispose]();
+    let lists = 0;
+    const listOwned = engine.backend.listOwned.bind(engine.backend);
+    engine.backend.listOwned = async (options) => {
+      lists += 1;
+      if (lists === 1) throw new Error("list failed");
+      return listOwned(options);
+    };
+    await aService().start(FOREVER);
+    expect((await listOwned(FOREVER)).containers).toHaveLength(2);
+    service = aService();
+    await service.start(FOREVER);
+    const owned = await listOwned(FOREVER);
+    expect(owned.containers.map(({ name }) => name)).toEqual([kept.session.container]);
+    expect(owned.volumes).toEqual([kept.session.volume]);
+    expect(await other.backend.inspect(foreign.container, FOREVER)).toMatchObject({ state: "running" });
+    await using again = await bind("kept");
+    expect([again.session.container, again.notes]).toEqual([kept.session.container, []]);
+  });
+
+  it("gives the disk back when workspaces are due", async () => {
+    const lease = await bind("42");
+    await exec(lease, "head -c 1000000 /dev/zero > big");
+    await lease[Symbol.asyncDispose]();
+    await engine.backend.removeContainer(lease.session.container ?? "", FOREVER);
+    await stores.sessions.update(lease.session.id, { container: null });
+    await service[Symbol.asyncDispose]();
+    clock.advance(15 * DAY_MS);
+    service = aService();
+    await service.start(FOREVER);
+    expect((await engine.backend.listOwned(FOREVER)).volumes).toEqual([]);
+    await using next = await bind("42");
+    expect([next.notes, await exec(next, "ls big 2>/dev/null | wc -l")]).toEqual([
+      [BOX_NOTES.expired],
+      "0\n",
+    ]);
+  });
+});
