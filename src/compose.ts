@@ -253,13 +253,12 @@ function buildRuns(config: Config, { base, boxes, models }: RunParts): ServeRuns
   });
 }
 
-function sweepOldData(config: Config, fileService: FileService, base: Base): PeriodicTask {
-  const { clock, logger, stores, blobs } = base;
+function sweepOldData(config: Config, files: FileService, base: Base): PeriodicTask {
+  const { clock, logger, stores } = base;
   const retentionMs = config.storage.retention_days * DAY_MS;
   return new PeriodicTask({
     everyMs: SWEEP_EVERY_MS,
-    work: (signal) =>
-      sweepRetention({ ...stores, fileService, blobs }, { now: clock.now(), retentionMs }, { signal }),
+    work: (signal) => sweepRetention({ runs: stores.runs, files }, clock.now() - retentionMs, { signal }),
     onError: (error) =>
       logger.error({ code: toServiceError(error).code }, "Old files could not be removed.", error),
   });

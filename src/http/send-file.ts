@@ -36,7 +36,7 @@ export function servedType(mimeType: string): string {
 }
 
 export async function sendFile(
-  files: Pick<FileService, "read">,
+  files: Pick<FileService, "read" | "markSent">,
   file: FileRecord,
   exchange: { readonly request: Request; readonly response: Response; readonly signal: AbortSignal },
 ): Promise<void> {
@@ -62,6 +62,7 @@ export async function sendFile(
     if (response.destroyed) return;
   }
   response.end();
+  if (range === null) await files.markSent(file);
 }
 
 function setFileHeaders(response: Response, file: FileRecord): void {

@@ -141,6 +141,11 @@ export class FileService {
     return this.#deps.blobs.read(file.sha256, range, options);
   }
 
+  /** A client has fetched the whole file: a delivery that was pending counts as sent (box §9.2). */
+  async markSent(file: FileRecord): Promise<void> {
+    if (file.runId !== null && file.state === "pending") await this.#deps.files.setState(file.id, "sent");
+  }
+
   async remove(caller: Caller, id: FileId): Promise<void> {
     await this.#remove(await this.get(caller, id));
   }

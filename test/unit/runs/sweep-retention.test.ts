@@ -26,7 +26,7 @@ async function aWorld() {
     await staging.write(Buffer.from(text));
     return staging.commit();
   };
-  const fileService = new FileService({
+  const files = new FileService({
     ...stores,
     clock,
     ids: new CountingIds(),
@@ -34,11 +34,7 @@ async function aWorld() {
     linkSecret: "secret",
   });
   const sweep = (): Promise<void> =>
-    sweepRetention(
-      { ...stores, fileService },
-      { now: clock.now(), retentionMs: 30 * DAY_MS },
-      { signal: NEVER },
-    );
+    sweepRetention({ runs: stores.runs, files }, clock.now() - 30 * DAY_MS, { signal: NEVER });
   return { clock, stores, keep, sweep };
 }
 
