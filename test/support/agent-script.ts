@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { messageText } from "../../src/domain/message.js";
 import type { ChatRequest } from "../../src/ports/chat-model.js";
-import { calls, type Step } from "../fakes/scripted-model.js";
+import { calls, type Step, text } from "../fakes/scripted-model.js";
 
 /** The run's own directory, as the box note names it. */
 export function outboxOf(request: ChatRequest): string {
@@ -23,6 +23,11 @@ function directoryOf(request: ChatRequest, pattern: RegExp): string {
 /** A step that is made when the request is known. */
 export function late(make: (request: ChatRequest) => Step): Step {
   return (request, options) => make(request)(request, options);
+}
+
+/** A reply of text that is made when the request is known. */
+export function says(make: (request: ChatRequest) => string): Step {
+  return late((request) => text(make(request)));
 }
 
 /** One exec call. */
@@ -52,4 +57,14 @@ const execResult = z.object({ stdout: z.string(), exit_code: z.number().nullable
 /** What the last exec gave, read from the tool message. */
 export function lastExec(request: ChatRequest): z.infer<typeof execResult> {
   return execResult.parse(JSON.parse(lastToolResults(request)[0] ?? "{}"));
+}
+
+/** A reply that repeats what the last exec wrote to stdout. */
+export function saysStdout(): Step {
+  return says((request) => lastExec(request).stdout || "(nothing)");
+}
+
+/** Everything the model was told, as one text. */
+export function wholeText(request: ChatRequest): string {
+  return request.messages.map(messageText).join("\n");
 }

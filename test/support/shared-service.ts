@@ -1,0 +1,152 @@
+/** One service on the real engine for several tests; each test brings its own script, and nothing stays behind. */
+import Docker from "dockerode";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { z } from "zod";
+import type { Run } from "../../src/domain/run.js";
+import type { ChatChunk, ChatModel, ChatReply, ChatRequest } from "../../src/ports/chat-model.js";
+import type { CallOptions } from "../../src/ports/options.js";
+import { ScriptedModel, type Step } from "../fakes/scripted-model.js";
+import { type ComposedService, onePipeline, standIn, startService } from "./composed-service.js";
+import { ownedContainers, removeOwned, serviceIdOf } from "./service-boxes.js";
+
+export interface SharedOptions {
+  /** Of the local agent. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Of the one model. */
+  readonly model?: Readonly<Record<string, unknown>>;
+  readonly boxes?: Readonly<Record<string, unknown>>;
+  readonly pipeline?: Readonly<Record<string, unknown>>;
+  readonly settings?: Readonly<Record<string, unknown>>;
+}
+
+const troubleSchema = z.looseObject({ level: z.string(), message: z.string().default("") });
+
+export class SharedService implements AsyncDisposable {
+  readonly engine = new Docker();
+  readonly id: string;
+  readonly #service: ComposedService;
+  readonly #model: SwitchedModel;
+  #linesRead = 0;
+
+  static async start(options: SharedOptions = {}): Promise<SharedService> {
+    const model = new SwitchedModel();
+    const service = await startService({
+      models: new Map([["m1", model]]),
+      settings: {
+        models: [standIn("m1", options.model)],
+        pipelines: [{ ...onePipeline("m1", options.config), ...options.pipeline }],
+        boxes: { image: "berth-box:slim", ...options.boxes },
+        ...options.settings,
+      },
+    });
+    return new SharedService(service, model, await serviceIdOf(service.directory));
+  }
+
+  private constructor(service: ComposedService, model: SwitchedModel, id: string) {
+    this.#service = service;
+    this.#model = model;
+    this.id = id;
+  }
+
+  get url(): string {
+    return this.#service.url;
+  }
+
+  /** What the model does from here on; disposing asserts that it did all of it. */
+  script(...steps: readonly Step[]): ScriptedModel {
+    this.#model.current = new ScriptedModel(steps);
+    return this.#model.current;
+  }
+
+  async send(body: Readonly<Record<string, unknown>>): Promise<Run> {
+    return this.#service.send(body);
+  }
+
+  async fetch(path: string, init?: RequestInit): Promise<Response> {
+    return this.#service.fetch(path, init);
+  }
+
+  async post(value: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+    const body = JSON.stringify(value);
+    return this.fetch("/v1/runs", {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+  }
+
+  async download(run: Run, index = 0): Promise<Buffer> {
+    const response = await this.fetch(run.deliveries[index]?.url ?? "");
+    if (response.status !== 200) throw new Error(`The download answered ${response.status}.`);
+    return Buffer.from(await response.arrayBuffer());
+  }
+
+  async containers(): Promise<readonly Docker.ContainerInfo[]> {
+    return ownedContainers(this.engine, this.id);
+  }
+
+  /** Warnings and errors of the log since this was asked last. */
+  takeTroubles(): readonly string[] {
+    const fresh = this.#service.log.slice(this.#linesRead);
+    this.#linesRead = this.#service.log.length;
+    return fresh.filter((line) =>
+      ["warn", "error", "fatal"].includes(troubleSchema.parse(JSON.parse(line)).level),
+    );
+  }
+
+  /** The whole log so far. */
+  get log(): string {
+    return this.#service.log.join("");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#service[Symbol.asyncDispose]();
+    await removeOwned(this.engine, this.id);
+  }
+}
+
+/** For the body of a describe: one service for its tests; after each of them the log holds no warning that was not taken. */
+export function serviceForAll(options: SharedOptions = {}): () => SharedService {
+  let service: SharedService | null = null;
+  const current = (): SharedService => {
+    if (service === null) throw new Error("The service was not started.");
+    return service;
+  };
+  beforeAll(async () => {
+    service = await SharedService.start(options);
+  });
+  afterEach(() => expect(service?.takeTroubles() ?? []).toEqual([]));
+  afterAll(async () => service?.[Symbol.asyncDispose]());
+  return current;
+}
+
+/** Passes every call on to the script of the test that is running. */
+class SwitchedModel implements ChatModel {
+  current = new ScriptedModel([]);
+
+  async complete(request: ChatRequest, options: CallOptions): Promise<ChatReply> {
+    return this.current.complete(request, options);
+  }
+
+  stream(request: ChatRequest, options: CallOptions): AsyncIterable<ChatChunk> {
+    return this.current.stream(request, options);
+  }
+}
+
+/** A message to a person's chat. */
+export function chatMessage(
+  chat: string,
+  words: string,
+  contents: readonly unknown[] = [],
+): Readonly<Record<string, unknown>> {
+  return { chat: { launcher_type: "person", launcher_id: chat }, input: { text: words, contents } };
+}
+
+/** A file as base64, as a client attaches it. */
+export function attached(
+  name: string,
+  bytes: Uint8Array | string,
+  type: "file_base64" | "image_base64" = "file_base64",
+): Readonly<Record<string, unknown>> {
+  return { type, name, data: Buffer.from(bytes).toString("base64") };
+}
