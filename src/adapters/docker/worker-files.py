@@ -3,7 +3,10 @@
 Everything starts from a held descriptor of the workspace and goes component by component, never through a link. What is
 read is the very entry that was looked at, reopened through its descriptor.
 """
+import time
+
 MAX_DEPTH = 256
+SETTLE_SECONDS = 0.02
 MAX_REMOVED = 2000000
 BATCH = 200
 
@@ -70,8 +73,18 @@ def peek_file(parts):
     raise Fault("escapes" if stat.S_ISREG(info.st_mode) else "not_regular")
 
 
+def settled(held):
+    """The state of a file that nobody is writing: a write sets the time when it begins, and its bytes come later."""
+    info = os.fstat(held)
+    age = time.time() - info.st_mtime
+    if 0 <= age < SETTLE_SECONDS:
+        time.sleep(SETTLE_SECONDS - age)
+        info = os.fstat(held)
+    return info
+
+
 def read_one(channel, index, item, held):
-    before = os.fstat(held)
+    before = settled(held)
     if item.get("version") not in (None, version_of(before)):
         raise Fault("changed")
     source = reopen(held, os.O_RDONLY)
