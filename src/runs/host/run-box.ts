@@ -77,10 +77,20 @@ export class RunBox {
   /** @throws ServiceError `box.forbidden` for a run without a session, `box.*` when the box cannot be had */
   async bind(options: CallOptions): Promise<BoundBox> {
     this.#gate.check();
-    this.#binding ??= this.#acquire(options);
+    this.#binding ??= this.#tryAcquire(options);
     const lease = await this.#binding;
     const { inbox, outbox, notes } = lease;
     return { sessionId: lease.session.id, inbox, outbox, notes };
+  }
+
+  /** A bind that failed leaves nothing behind: the next one begins anew. */
+  async #tryAcquire(options: CallOptions): Promise<BoxLease> {
+    try {
+      return await this.#acquire(options);
+    } catch (error) {
+      this.#binding = null;
+      throw error;
+    }
   }
 
   async #acquire(options: CallOptions): Promise<BoxLease> {
@@ -152,7 +162,6 @@ export class RunBox {
   async #export(lease: BoxLease, paths: unknown, options: CallOptions): Promise<ExportAnswer> {
     this.#gate.check();
     const { tenant, id } = this.#run;
-    const known = new Set((await this.#deps.files.listByRun(tenant, id)).map((file) => file.id));
     const answer = await exportFiles(
       {
         files: lease.handle.files,
@@ -167,8 +176,9 @@ export class RunBox {
       options,
     );
     if (!answer.ok) return answer;
+    const exported = new Set(answer.files.map(({ file_id }) => file_id));
     for (const file of await this.#deps.files.listByRun(tenant, id)) {
-      if (known.has(file.id)) continue;
+      if (!exported.has(file.id)) continue;
       this.#deps.metrics.fileExported({ kind: file.kind, sizeBytes: file.sizeBytes });
       await this.#recorder.emit("delivery.created", { ...toDelivery(file) });
     }
