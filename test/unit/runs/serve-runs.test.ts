@@ -5,6 +5,7 @@ import { openMemoryStores } from "../../../src/adapters/memory/open-memory-store
 import type { RunId } from "../../../src/domain/ids.js";
 import type { RunEvent } from "../../../src/domain/run.js";
 import type { IncomingContent, MessageRequest } from "../../../src/runs/run-request.js";
+import { nativeTools } from "../../../src/tools/native/index.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
 import { HeldRuns } from "../../fakes/held-runner.js";
 import { failed, message, ScriptedRunner } from "../../fakes/scripted-runner.js";
@@ -235,6 +236,32 @@ describe("ServeRuns: idempotency keys", () => {
     const mine = await send(world, "One", keyed("k1"));
     const theirs = await world.serve.admit(aRequest(keyed("k1", "b".repeat(64))), OTHER, CALL);
     expect(theirs.run.id).not.toBe(mine);
+  });
+
+  it("makes a new attempt of a failed run, with its attachments and no second copy in the box", async () => {
+    proves("FLOW-21");
+    const ends = [failed("runner.llm_error"), message("Hi")];
+    const runner = new ScriptedRunner({
+      template: "{launcher_id}",
+      play: async function* (context, host) {
+        await host.bindBox(CALL);
+        await host.importAttachments(CALL);
+        yield { ...ends.shift(), run_id: context.run_id };
+      },
+    });
+    await using world = aRunWorld({ runner, tools: nativeTools({ outputChars: 1000 }) });
+    const fields = { ...keyed("k1"), contents: [aBase64File("a,b")] };
+    const first = await send(world, "One", fields);
+    expect((await world.serve.wait(CALLER, first, CALL)).status).toBe("failed");
+    const second = await send(world, "One", fields);
+    const run = await world.serve.wait(CALLER, second, CALL);
+    const path = `/workspace/inbox/${first}/0/table.csv`;
+    expect(run).toMatchObject({ status: "completed", attachments: [{ state: "imported", path }] });
+    const [session] = await world.stores.sessions.listAll();
+    const inbox = world.backend.tree(session?.volume ?? "").find(["inbox", second]);
+    expect(inbox.ok && inbox.value.kind === "directory" && inbox.value.children.size).toBe(0);
+    expect(await send(world, "One", fields)).toBe(second);
+    expect(runner.contexts).toHaveLength(2);
   });
 
   it("takes the key again after its first request was refused", async () => {
