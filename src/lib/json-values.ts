@@ -28,6 +28,40 @@ export function isCutJson(text: string): boolean {
   return /^[{["]/.test(trimmed) && endOfValue(trimmed, 0) === null;
 }
 
+/** Follows a JSON text that arrives in pieces, by its brackets and quotes alone. */
+export class JsonBalance {
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #hasBegun = false;
+
+  push(text: string): void {
+    for (const character of text) {
+      if (this.#isInString) this.#readString(character);
+      else this.#readOutside(character);
+    }
+  }
+
+  /** Whether everything that was opened has been closed again, and something was. */
+  get isClosed(): boolean {
+    return this.#hasBegun && this.#depth <= 0 && !this.#isInString;
+  }
+
+  #readString(character: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (character === "\\") this.#isEscaped = true;
+    else if (character === '"') this.#isInString = false;
+  }
+
+  #readOutside(character: string): void {
+    if (character === "}" || character === "]") this.#depth -= 1;
+    else if (character === "{" || character === "[") this.#depth += 1;
+    else if (character === '"') this.#isInString = true;
+    else return;
+    this.#hasBegun = true;
+  }
+}
+
 /** @returns the index after the value that begins at `begin`, or null if the text ends before it does */
 function endOfValue(text: string, begin: number): number | null {
   let depth = 0;

@@ -1,5 +1,8 @@
 /** A time limit as a signal: it aborts when the time is over, and can be started again. */
 
+/** Timers hold no more; a longer limit counts as this one, 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 export class TimeLimit implements Disposable {
   readonly #controller = new AbortController();
   readonly #reason: () => unknown;
@@ -18,7 +21,8 @@ export class TimeLimit implements Disposable {
   restart(timeoutMs: number): void {
     this.stop();
     if (this.signal.aborted) return;
-    this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), timeoutMs);
+    const ms = Math.min(timeoutMs, MAX_TIMER_MS);
+    this.#timer = setTimeout(() => this.#controller.abort(this.#reason()), ms);
   }
 
   stop(): void {

@@ -35,6 +35,8 @@ export interface FakeHostParts {
   readonly prompt?: readonly Message[];
   readonly box?: Partial<BoundBox> | ServiceError;
   readonly imported?: readonly ImportedAttachment[];
+  readonly saveFails?: boolean;
+  readonly historyFails?: boolean;
   readonly images?: Readonly<Record<string, ImageBytes>>;
 }
 
@@ -106,6 +108,8 @@ export class FakeRunHost implements RunHost {
   async historyPage(request: HistoryRequest, { signal }: CallOptions): Promise<HistoryPage> {
     signal.throwIfAborted();
     this.actions.push(`history ${request.cursor ?? "newest"}`);
+    if (this.#parts.historyFails === true)
+      throw new ServiceError("host.invalid_argument", "The history is not to be had.");
     const history = this.#parts.history ?? [];
     const size = Math.min(request.limit ?? 50, this.#parts.historyPageSize ?? 100);
     const end = request.cursor === undefined ? history.length : Number(request.cursor);
@@ -149,6 +153,7 @@ export class FakeRunHost implements RunHost {
   }
 
   async saveToolResult(callId: string, text: string): Promise<string | null> {
+    if (this.#parts.saveFails === true) throw new ServiceError("box.quota", "The box is full.");
     this.saved.set(callId, text);
     return this.#hasBox ? `/workspace/.tool-results/${callId}` : null;
   }

@@ -13,15 +13,17 @@ export function buildBody(
   settings: OpenAiModelSettings,
   { isStream }: { readonly isStream: boolean },
 ): Readonly<Record<string, unknown>> {
-  const { model, extraArgs } = settings;
+  const { stream_options: ownStreamOptions, ...extraArgs } = settings.extraArgs;
+  const streamOptions = ownStreamOptions === undefined ? { include_usage: true } : ownStreamOptions;
   return {
     ...extraArgs,
-    model,
+    model: settings.model,
     messages: request.messages.map((message) => toWireMessage(message, settings)),
     ...(request.tools.length === 0 ? {} : { tools: request.tools.map(toWireTool) }),
     ...outputLimit(request, settings),
     stream: isStream,
-    ...(isStream ? { stream_options: { include_usage: true } } : {}),
+    // Null in the operator's arguments keeps the field from a server that refuses it.
+    ...(isStream && streamOptions !== null ? { stream_options: streamOptions } : {}),
   };
 }
 

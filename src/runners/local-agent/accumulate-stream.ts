@@ -105,6 +105,18 @@ export class ReplyAccumulator {
   }
 }
 
+/** Stands where a model gave nothing that could be used. */
+export const NO_REPLY: Reply = {
+  raw: "",
+  answer: "",
+  shown: "",
+  calls: [],
+  extra: {},
+  finishReason: null,
+  usage: null,
+  closedUnopenedThinking: false,
+};
+
 /** Neither text nor calls: never a success (§10.7). Thinking is no text. */
 export function isEmptyReply(reply: Reply): boolean {
   return reply.calls.length === 0 && reply.answer.trim() === "";

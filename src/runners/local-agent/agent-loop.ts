@@ -3,12 +3,12 @@ import { ServiceError } from "../../domain/errors.js";
 import type { Message } from "../../domain/message.js";
 import type { FinishReason, RunnerResult } from "../../domain/result.js";
 import type { CallOptions } from "../../ports/options.js";
-import type { Reply } from "./accumulate-stream.js";
+import { NO_REPLY, type Reply } from "./accumulate-stream.js";
 import { toAssistantMessage } from "./assistant-message.js";
 import type { CallOutcome } from "./execute-call.js";
 import { asPhase, phaseFailure } from "./failure.js";
 import { budgetLine, limitSentence } from "./limit-texts.js";
-import type { LoopState } from "./loop-state.js";
+import type { LastReason, LoopState } from "./loop-state.js";
 import type { ModelWalk } from "./model-fallback.js";
 import { type PrepareDeps, type PreparedCall, prepareCalls, refuseCalls } from "./prepare-calls.js";
 import { type BatchDeps, runBatch } from "./run-batch.js";
@@ -35,13 +35,32 @@ export async function* runLoop(
 ): AsyncGenerator<RunnerResult, LoopEnd> {
   for (;;) {
     const { lastReason } = state;
+    if (lastReason !== null) return yield* askForLastReply({ state, deps, lastReason }, options);
     const reply = yield* nextReply(state, deps, options);
-    if (reply.calls.length === 0) return answer(reply, lastReason ?? "stop");
-    if (lastReason !== null) return yield* refuseRest(reply, { state, deps, lastReason }, options);
+    if (reply.calls.length === 0) return { finishReason: "stop", reply, text: reply.shown };
     const outcomes = yield* runCalls(reply, { state, deps }, options);
     if (outcomes.every(({ terminate }) => terminate)) return { finishReason: "terminate", reply, text: "" };
     if (state.isAlwaysCut) throw alwaysCut(state);
     await asPhase("runner.tool_error", () => deps.hooks.nextTurn?.());
+  }
+}
+
+interface LastTurn {
+  readonly state: LoopState;
+  readonly deps: LoopDeps;
+  readonly lastReason: LastReason;
+}
+
+/** Its text is the answer; without any, a sentence names the limit, and the run still completes (§6.6). */
+async function* askForLastReply(turn: LastTurn, options: CallOptions): AsyncGenerator<RunnerResult, LoopEnd> {
+  const { state, deps, lastReason } = turn;
+  try {
+    const reply = yield* nextReply(state, deps, options);
+    if (reply.calls.length > 0) return yield* refuseRest(reply, turn, options);
+    return { finishReason: lastReason, reply, text: reply.shown };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== "runner.empty_reply") throw error;
+    return { finishReason: lastReason, reply: NO_REPLY, text: limitSentence(lastReason, deps.maxIterations) };
   }
 }
 
@@ -98,26 +117,17 @@ async function* recordBatch(
 /** The last reply still wants tools: nothing runs, its text stays, and a sentence names the limit (§6.6). */
 async function* refuseRest(
   reply: Reply,
-  { state, deps, lastReason }: { state: LoopState; deps: LoopDeps; lastReason: "max_iterations" | "loop" },
+  { state, deps, lastReason }: LastTurn,
   options: CallOptions,
 ): AsyncGenerator<RunnerResult, LoopEnd> {
   const sentence = limitSentence(lastReason, deps.maxIterations);
   const calls = refuseCalls(reply, "Not executed: limit reached. No further tools run in this run.", deps);
   // The text goes with the final message, so that the history has it once.
-  const assistant: Message = {
-    ...toAssistantMessage(
-      reply,
-      calls.map(({ call }) => call),
-    ),
-    content: null,
-  };
+  const toolCalls = calls.map(({ call }) => call);
+  const assistant: Message = { ...toAssistantMessage(reply, toolCalls), content: null };
   yield* runBatch({ calls, assistant }, { ...deps, guard: state.guard }, options);
   const text = [reply.shown.trim(), sentence].filter(Boolean).join("\n\n");
   return { finishReason: lastReason, reply: { ...reply, calls: [] }, text };
-}
-
-function answer(reply: Reply, finishReason: FinishReason): LoopEnd {
-  return { finishReason, reply, text: reply.shown };
 }
 
 function withProgress(error: unknown, state: LoopState): unknown {

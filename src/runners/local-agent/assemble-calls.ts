@@ -1,4 +1,5 @@
 /** Joins the pieces of tool calls into whole calls, as they arrive (local-agent §12.6–§12.8). Pure. */
+import { JsonBalance } from "../../lib/json-values.js";
 import type { CallPiece } from "../../ports/chat-model.js";
 
 /** A call as the model made it: nothing is checked yet. */
@@ -17,6 +18,8 @@ interface OpenCall {
   index: number | null;
   name: string | null;
   argumentsText: string;
+  /** Whether the arguments so far are complete, followed as they grow: some servers send thousands of pieces. */
+  readonly balance: JsonBalance;
   extra: Record<string, unknown>;
 }
 
@@ -29,7 +32,9 @@ export class CallAssembler {
     call.id ??= piece.id || null;
     call.index ??= piece.index ?? null;
     call.name ??= piece.name || null;
-    call.argumentsText += toText(piece.arguments);
+    const text = toText(piece.arguments);
+    call.argumentsText += text;
+    call.balance.push(text);
     Object.assign(call.extra, piece.extra);
   }
 
@@ -43,7 +48,14 @@ export class CallAssembler {
   #callFor(piece: CallPiece): OpenCall {
     const newest = this.#calls.findLast((call) => agrees(call, piece));
     if (newest !== undefined && !beginsNewCall(newest, piece)) return newest;
-    const call: OpenCall = { id: null, index: null, name: null, argumentsText: "", extra: {} };
+    const call: OpenCall = {
+      id: null,
+      index: null,
+      name: null,
+      argumentsText: "",
+      balance: new JsonBalance(),
+      extra: {},
+    };
     this.#calls.push(call);
     return call;
   }
@@ -59,18 +71,7 @@ function agrees(call: OpenCall, piece: CallPiece): boolean {
 /** Some servers repeat the name on every piece: the same name goes on with a call whose arguments are still open. */
 function beginsNewCall(call: OpenCall, piece: CallPiece): boolean {
   if (!piece.name || call.name === null) return false;
-  return call.name !== piece.name || isWholeJson(call.argumentsText);
-}
-
-function isWholeJson(text: string): boolean {
-  const trimmed = text.trim();
-  if (!/[}\]"]$/.test(trimmed)) return false;
-  try {
-    JSON.parse(trimmed);
-    return true;
-  } catch {
-    return false;
-  }
+  return call.name !== piece.name || call.balance.isClosed;
 }
 
 function toText(value: CallPiece["arguments"]): string {

@@ -17,6 +17,8 @@ export class ReplyText {
   #calls: TextualCallFilter;
   #raw = "";
   #answer = "";
+  /** The answer without white space before it, kept apart so that long texts need not be trimmed again and again. */
+  #trimmedAnswer = "";
   #display = "";
   #hasThinking = false;
   #hasUnopened = false;
@@ -36,7 +38,7 @@ export class ReplyText {
 
   /** Without thinking and without the markup of calls. */
   get answer(): string {
-    return this.#hasThinking ? this.#answer.trimStart() : this.#answer;
+    return this.#hasThinking ? this.#trimmedAnswer : this.#answer;
   }
 
   /** What the user sees so far. */
@@ -70,7 +72,7 @@ export class ReplyText {
 
   push(text: string): void {
     if (text === "") return;
-    this.#closeReasoning();
+    if (this.#closeReasoning()) this.#display += "\n\n";
     this.#raw += text;
     this.#take(this.#think.push(text));
   }
@@ -82,9 +84,12 @@ export class ReplyText {
     this.#hasEnded = true;
   }
 
-  #closeReasoning(): void {
-    if (this.#isReasoningOpen) this.#display += "</think>\n\n";
+  /** @returns whether there was something to close */
+  #closeReasoning(): boolean {
+    if (!this.#isReasoningOpen) return false;
+    this.#display += "</think>";
     this.#isReasoningOpen = false;
+    return true;
   }
 
   #take(pieces: readonly ThinkPiece[]): void {
@@ -97,6 +102,7 @@ export class ReplyText {
 
   #show(text: string): void {
     this.#answer += text;
+    this.#trimmedAnswer += this.#trimmedAnswer === "" ? text.trimStart() : text;
     this.#display += text;
   }
 
@@ -110,6 +116,7 @@ export class ReplyText {
   #withdraw(): void {
     this.#show(this.#calls.end());
     this.#answer = "";
+    this.#trimmedAnswer = "";
     this.#calls = new TextualCallFilter(this.#options.offered);
     this.#hasThinking = true;
     this.#hasUnopened = true;

@@ -22,6 +22,8 @@ export class TextualCallFilter {
   /** What may be, or is, the markup of a call. */
   #held = "";
   #isInCall = false;
+  /** How much of the closing tag stands at the end of a call's markup. */
+  #closing = 0;
   #lineStart = "";
   #fence: string | null = null;
 
@@ -48,6 +50,7 @@ export class TextualCallFilter {
     this.#held = "";
     if (!this.#isInCall) return held;
     this.#isInCall = false;
+    this.#closing = 0;
     return this.#takeCall(held.slice(OPEN.length)) ? "" : held;
   }
 
@@ -68,10 +71,13 @@ export class TextualCallFilter {
 
   #readCall(character: string): string {
     this.#held += character;
-    if (character !== ">" || !this.#held.endsWith(CLOSE)) return "";
+    if (character === CLOSE[this.#closing]) this.#closing += 1;
+    else this.#closing = character === CLOSE[0] ? 1 : 0;
+    if (this.#closing < CLOSE.length) return "";
     const markup = this.#held;
     this.#held = "";
     this.#isInCall = false;
+    this.#closing = 0;
     return this.#takeCall(markup.slice(OPEN.length, -CLOSE.length)) ? "" : markup;
   }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isCutJson, splitJsonObjects } from "../../../src/lib/json-values.js";
+import { isCutJson, JsonBalance, splitJsonObjects } from "../../../src/lib/json-values.js";
 
 const object = fc.dictionary(fc.string(), fc.jsonValue());
 
@@ -23,6 +23,31 @@ describe("splitJsonObjects", () => {
         expect(splitJsonObjects(texts.join("\n"))).toEqual({ objects: texts, rest: "" });
       }),
     );
+  });
+});
+
+describe("JsonBalance", () => {
+  it("is closed exactly at the end of a value, however it is cut", () => {
+    fc.assert(
+      fc.property(object, fc.integer({ min: 1, max: 5 }), (value, step) => {
+        const text = JSON.stringify(value);
+        const balance = new JsonBalance();
+        for (let i = 0; i < text.length; i += step) {
+          expect(balance.isClosed).toBe(false);
+          balance.push(text.slice(i, i + step));
+        }
+        expect(balance.isClosed).toBe(true);
+      }),
+    );
+  });
+
+  it("is closed after a text in quotes, and open again when another value begins", () => {
+    const balance = new JsonBalance();
+    balance.push('"a\\"{"');
+    expect(balance.isClosed).toBe(true);
+    balance.push(" {");
+    expect(balance.isClosed).toBe(false);
+    expect(new JsonBalance().isClosed).toBe(false);
   });
 });
 

@@ -34,6 +34,13 @@ describe("TimeLimit", () => {
     expect(limit.signal.aborted).toBe(false);
   });
 
+  it("does not strike at once when the time is longer than a timer can hold", () => {
+    using limit = new TimeLimit(() => "too late");
+    limit.restart(Number.POSITIVE_INFINITY);
+    vi.advanceTimersByTime(1000);
+    expect(limit.signal.aborted).toBe(false);
+  });
+
   it("starts no timer once it has struck", () => {
     using limit = new TimeLimit(() => "too late");
     limit.restart(1);

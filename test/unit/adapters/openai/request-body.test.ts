@@ -11,6 +11,11 @@ function bodyOf(messages: readonly Message[], settings: Parameters<typeof modelS
   });
 }
 
+function streamOptionsOf(extraArgs: Readonly<Record<string, unknown>>, isStream: boolean): unknown {
+  const settings = modelSettings("http://localhost/v1", { extraArgs });
+  return buildBody({ messages: [], tools: [] }, settings, { isStream })["stream_options"];
+}
+
 describe("the request body", () => {
   it("replaces an id that is too long by the same derived one in call and answer, every time", () => {
     const messages: Message[] = [
@@ -52,6 +57,15 @@ describe("the request body", () => {
     const body = bodyOf([{ role: "assistant", content: "a", tool_calls: [] }]);
     expect(body["messages"]).toEqual([{ role: "assistant", content: "a" }]);
     expect(body).not.toHaveProperty("tools");
+  });
+
+  it("lets the operator replace the stream options, or leave them out", () => {
+    expect(streamOptionsOf({}, true)).toEqual({ include_usage: true });
+    expect(streamOptionsOf({ stream_options: { include_usage: false } }, true)).toEqual({
+      include_usage: false,
+    });
+    expect(streamOptionsOf({ stream_options: null }, true)).toBeUndefined();
+    expect(streamOptionsOf({ stream_options: { include_usage: true } }, false)).toBeUndefined();
   });
 
   it("names tools as functions", () => {

@@ -5,6 +5,7 @@ import { Gate } from "../../../fakes/gate.js";
 import {
   after,
   calls,
+  chunks,
   hanging,
   type ScriptedCall,
   ScriptedModel,
@@ -185,6 +186,18 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
     expect(run.completed.data).toMatchObject({ finish_reason: "max_iterations", tool_rounds: 3 });
   });
 
+  it("names the limit where even the last reply is empty, and still completes", async () => {
+    using model = new ScriptedModel([calls([{ name: "look" }]), text(""), text("")]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { look: {} },
+      config: { "max-tool-iterations": 1 },
+    });
+    expect(run.answer).toContain("limit of 1 tool rounds");
+    expect(run.completed.data.finish_reason).toBe("max_iterations");
+  });
+
   it("makes ids for calls that have none, all different and new in the conversation", async () => {
     proves("LOOP-10");
     using model = new ScriptedModel([
@@ -363,6 +376,66 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
     expect(run.completed.data.warnings).toEqual([{ code: "runner.output_cut", message: textWith("4096") }]);
   });
 
+  it("answers a call of a tool that needs a box which the run has not", async () => {
+    using model = new ScriptedModel([calls([{ name: "exec" }]), text("No box.")]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { exec: { effect: { kind: "box.exec" } } },
+      config: { "box-enabled": false },
+    });
+    expect(run.ended[0]?.model_text).toMatch(/needs a box, and this run has none/);
+    expect(run.host.actions).not.toContain("detail exec");
+  });
+
+  it("tells the model of a host that refuses or fails, without the host's paths", async () => {
+    const failures = [
+      new ServiceError("host.unauthorized", "This run is not authorized for that.", {
+        hint: "Ask for a grant.",
+      }),
+      new ServiceError("box.engine_unavailable", "The engine is gone.", { hint: "Try later." }),
+      new Error("EACCES: open '/srv/berth/data/x'\n    at Object.open (/srv/berth/dist/main.js:1:1)"),
+    ];
+    using model = new ScriptedModel([
+      calls(failures.map((_, i) => ({ name: "look", arguments: { i } }))),
+      text("Ok."),
+    ]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: {
+        look: {
+          run: ({ i }) => {
+            throw failures[Number(i)] ?? new Error("No such failure.");
+          },
+        },
+      },
+    });
+    const byCall = new Map(run.ended.map(({ tool_call_id, model_text }) => [tool_call_id, model_text]));
+    expect(run.started.map(({ tool_call_id }) => byCall.get(tool_call_id))).toEqual([
+      "Error: This run is not authorized for that. Ask for a grant.",
+      "Error: Tool execution failed: The engine is gone. Try later.",
+      "Error: Tool execution failed: EACCES: open '[path]'",
+    ]);
+  });
+
+  it("cuts a long result all the same when it cannot be saved", async () => {
+    using model = new ScriptedModel([calls([{ name: "look" }]), text("Ok.")]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { look: { run: () => "x".repeat(99) } },
+      config: { "max-tool-result-chars": 9 },
+      saveFails: true,
+    });
+    expect(run.ended[0]?.model_text).toMatch(/^x{9}\n\[tool result truncated/);
+  });
+
+  it("turns refusals of the host outside the loop into its own code", async () => {
+    const run = await runAgent({ streaming, models: { main: new ScriptedModel([]) }, historyFails: true });
+    expect(run.failed.data).toMatchObject({ code: "runner.error", error: "The history is not to be had." });
+  });
+
   it("offers no tools to a model that cannot call any", async () => {
     using model = new ScriptedModel([text("a")]);
     await runAgent({
@@ -372,6 +445,18 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
       resources: [aModel("main", { abilities: [] })],
     });
     expect(model.request().tools).toEqual([]);
+  });
+});
+
+describe("thinking that the user saw", () => {
+  it("stays, and no other model is glued to it, when the reply holds nothing else", async () => {
+    using model = new ScriptedModel([
+      chunks([{ reasoning: "Hm, " }, { reasoning: "well." }, { finishReason: "stop" }]),
+      text("Here."),
+    ]);
+    const run = await runAgent({ models: { main: model, backup: new ScriptedModel([]) } });
+    expect(run.snapshots.at(-1)).toBe("<think>Hm, well.</think>\n\nHere.");
+    expect(run.answer).toBe("Here.");
   });
 });
 
