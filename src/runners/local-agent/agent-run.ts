@@ -11,7 +11,7 @@ import type { CallOptions } from "../../ports/options.js";
 import type { RunHost } from "../../ports/run-host.js";
 import { type LoopEnd, runLoop } from "./agent-loop.js";
 import { assemblePrompt } from "./assemble-prompt.js";
-import { toAssistantMessage } from "./assistant-message.js";
+import { toHistoryMessage } from "./assistant-message.js";
 import { type AgentConfig, readConfig } from "./config.js";
 import { errorText } from "./failure.js";
 import type { AgentHooks } from "./hooks.js";
@@ -131,10 +131,8 @@ export class AgentRun {
   ): Generator<RunnerResult, void> {
     if (text.trim() !== "") {
       yield* shown.snapshot(text, { isFinal: true });
-      const stored = toAssistantMessage({ ...reply, shown: text }, []);
       const message = { role: "assistant" as const, content: text };
-      const isSame = Object.keys(stored).length === Object.keys(message).length;
-      yield this.#results.message(message, isSame ? null : stored);
+      yield this.#results.message(message, toHistoryMessage(reply, text));
     }
     const model = walk.committed;
     const warnings = limitWarnings(finishReason, {

@@ -16,3 +16,10 @@ export function toAssistantMessage(
     ...(reply.raw.trim() === (hasText ? reply.shown.trim() : "") ? {} : { [RAW_FIELD]: reply.raw }),
   };
 }
+
+/** What the history keeps of the final reply, or null where that is just what the user reads. */
+export function toHistoryMessage(reply: Reply, text: string): Message | null {
+  const stored = toAssistantMessage({ ...reply, shown: text }, []);
+  const isPlain = Object.keys(stored).every((name) => name === "role" || name === "content");
+  return isPlain ? null : stored;
+}

@@ -69,10 +69,15 @@ export function nextStep(kind: FailureKind, state: WalkState): NextStep {
   if (kind === "stop" || kind === "ours") return { step: "fail", as: kind };
   if (kind === "empty") return afterEmpty(state);
   if (state.isShown) return { step: "fail", as: "shown" };
+  // A request that is too large, in whatever words the server says it, goes once more without its images (§12.23).
+  if (isTooMuch(kind) && state.hasImages) return { step: "drop_images" };
   if (kind === "overflow") return afterOverflow(state);
-  if (kind === "too_large" && state.hasImages) return { step: "drop_images" };
   if (!state.isLast) return { step: "next_candidate" };
   return kind === "transient" ? afterTransient(state) : { step: "fail", as: "all" };
+}
+
+function isTooMuch(kind: FailureKind): boolean {
+  return kind === "too_large" || kind === "overflow";
 }
 
 function afterOverflow({ hasLargerCandidate }: WalkState): NextStep {
