@@ -1,0 +1,38 @@
+#include "frames.h"
+
+/* The types of the host are two runs without gaps. */
+static bool is_known(uint8_t type)
+{
+    return (type >= HOST_HELLO && type <= HOST_RESIZE) || (type >= REQUEST_SPAWN && type <= REQUEST_USAGE);
+}
+
+enum frame_state frame_parse(struct bytes bytes, struct frame *frame)
+{
+    if (bytes.length < HEADER_BYTES)
+        return FRAME_INCOMPLETE;
+    struct reader reader = reader_of(bytes);
+    size_t length = take_u32(&reader);
+    frame->id = take_u32(&reader);
+    frame->type = take_u8(&reader);
+    frame->flags = take_u8(&reader);
+    bool has_rest = take_u16(&reader) != 0;
+    bool may_go_on = frame->type >= REQUEST_SPAWN;
+    if (length > MAX_PAYLOAD || has_rest || !is_known(frame->type))
+        return FRAME_BROKEN;
+    if ((frame->flags & ~FLAG_MORE) != 0 || (frame->flags != 0 && !may_go_on))
+        return FRAME_BROKEN;
+    if (reader.left < length)
+        return FRAME_INCOMPLETE;
+    frame->payload = (struct bytes){.at = reader.at, .length = length};
+    return FRAME_COMPLETE;
+}
+
+void frame_write_header(uint8_t *header, const struct frame *frame)
+{
+    struct writer writer = writer_on(header, HEADER_BYTES);
+    put_u32(&writer, (uint32_t)frame->payload.length);
+    put_u32(&writer, frame->id);
+    put_u8(&writer, frame->type);
+    put_u8(&writer, frame->flags);
+    put_u16(&writer, 0);
+}
