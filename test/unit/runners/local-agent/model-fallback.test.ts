@@ -250,6 +250,7 @@ describe("the decision", () => {
     ["refused", { isLast: false }, { step: "next_candidate" }],
     ["too_large", { hasImages: true }, { step: "drop_images" }],
     ["too_large", {}, { step: "fail", as: "all" }],
+    ["overflow", { hasImages: true, hasLargerCandidate: true, isLast: false }, { step: "drop_images" }],
     ["overflow", { hasLargerCandidate: true, isLast: false }, { step: "larger_candidate" }],
     ["overflow", { isLast: false }, { step: "fail", as: "overflow" }],
     ["empty", { isLast: false }, { step: "next_candidate" }],
