@@ -98,6 +98,10 @@ function describeRecords(make: () => Promise<Opened<RunStore>>): void {
         { ...outcome, state: "imported" as const, path: "/workspace/inbox/run_full/0/table.csv" },
         { ...outcome, index: 1, state: "refused" as const, reason: "Broken." },
       ],
+      attachmentSources: [
+        { kind: "refused" as const, reason: "Broken.", sizeBytes: null },
+        { kind: "blob" as const, sha256: "e".repeat(64), sizeBytes: 12 },
+      ],
       startedAt: 5_000,
       model: "main",
       toolRounds: 2,
@@ -337,6 +341,15 @@ function describeRetention(make: () => Promise<Opened<RunStore>>): void {
     ]);
     expect(await sources("run_open")).toEqual([blob, other]);
     expect(await sources("run_new")).toEqual([blob, other]);
+  });
+
+  it("lets go of bytes that became an attachment's source while the run was going on", async () => {
+    await using store = await make();
+    const url = { kind: "url" as const, url: "https://example.com/a" };
+    await store.it.create(aRun({ attachments: [outcome], attachmentSources: [url] }));
+    await store.it.update("run_1", { attachmentSources: [other] });
+    await store.it.finish("run_1", anOutcome({ attachments: [outcome] }), completed);
+    expect(await store.it.releaseAttachments(2_000, "Old.", 10)).toEqual([other.sha256]);
   });
 
   it("lets go of no more than asked for, and of the rest the next time", async () => {

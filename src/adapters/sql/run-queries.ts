@@ -1,11 +1,15 @@
 /** Steps of the ledger that work in any transaction. */
 import type { Kysely, Selectable, SelectQueryBuilder } from "kysely";
-import { type AttachmentOutcome, attachmentSourceSchema } from "../../domain/attachment.js";
+import {
+  type AttachmentOutcome,
+  type AttachmentSource,
+  attachmentSourceSchema,
+} from "../../domain/attachment.js";
 import type { RunId } from "../../domain/ids.js";
 import { isTerminal, type OpenState, RUN_STATES, type RunEvent } from "../../domain/run.js";
 import type { NewRunEvent, RunRecord } from "../../ports/run-store.js";
 import { readNullableJson, writeJson } from "./json-column.js";
-import { type StoredRun, toOutcomeRows, toRunRecord } from "./run-row.js";
+import { type StoredRun, toOutcomeRows, toRunRecord, toSourceRows } from "./run-row.js";
 import type { AttachmentTable, Schema } from "./schema.js";
 
 export const OPEN_STATES = RUN_STATES.filter((state): state is OpenState => !isTerminal(state));
@@ -88,6 +92,28 @@ export async function writeOutcomes(
       .values(row)
       .onConflict((conflict) =>
         conflict.columns(["run_id", "idx"]).doUpdateSet({ outcome_json: row.outcome_json }),
+      )
+      .execute();
+}
+
+/** Makes these the sources of the run's attachments; their outcomes stay. */
+export async function writeSources(
+  db: Kysely<Schema>,
+  id: RunId,
+  sources: readonly AttachmentSource[],
+): Promise<void> {
+  await db
+    .updateTable("attachment")
+    .set({ source_json: null, sha256: null })
+    .where("run_id", "=", id)
+    .where("idx", ">=", sources.length)
+    .execute();
+  for (const row of toSourceRows(id, sources))
+    await db
+      .insertInto("attachment")
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(["run_id", "idx"]).doUpdateSet({ source_json: row.source_json, sha256: row.sha256 }),
       )
       .execute();
 }

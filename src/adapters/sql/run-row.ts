@@ -3,6 +3,7 @@ import type { Insertable, Selectable } from "kysely";
 import { z } from "zod";
 import {
   type AttachmentOutcome,
+  type AttachmentSource,
   attachmentOutcomeSchema,
   attachmentSourceSchema,
 } from "../../domain/attachment.js";
@@ -54,16 +55,12 @@ export function toRunInputRow(run: RunRecord): Insertable<RunInputTable> {
 
 export function toAttachmentRows(run: RunRecord): Insertable<AttachmentTable>[] {
   const count = Math.max(run.attachments.length, run.attachmentSources.length);
-  return Array.from({ length: count }, (_, idx) => {
-    const source = run.attachmentSources[idx] ?? null;
-    return {
-      run_id: run.id,
-      idx,
-      outcome_json: writeNullableJson(run.attachments[idx] ?? null),
-      source_json: writeNullableJson(source),
-      sha256: source?.kind === "blob" ? source.sha256 : null,
-    };
-  });
+  return Array.from({ length: count }, (_, idx) => ({
+    run_id: run.id,
+    idx,
+    outcome_json: writeNullableJson(run.attachments[idx] ?? null),
+    ...toSourceColumns(run.attachmentSources[idx] ?? null),
+  }));
 }
 
 /** The outcomes alone, for rows that are there already. */
@@ -75,9 +72,30 @@ export function toOutcomeRows(
     run_id: runId,
     idx,
     outcome_json: writeJson(outcome),
-    source_json: null,
-    sha256: null,
+    ...toSourceColumns(null),
   }));
+}
+
+/** The sources alone, for rows that are there already. */
+export function toSourceRows(
+  runId: RunRecord["id"],
+  sources: readonly AttachmentSource[],
+): Insertable<AttachmentTable>[] {
+  return sources.map((source, idx) => ({
+    run_id: runId,
+    idx,
+    outcome_json: null,
+    ...toSourceColumns(source),
+  }));
+}
+
+function toSourceColumns(
+  source: AttachmentSource | null,
+): Pick<Insertable<AttachmentTable>, "source_json" | "sha256"> {
+  return {
+    source_json: writeNullableJson(source),
+    sha256: source?.kind === "blob" ? source.sha256 : null,
+  };
 }
 
 /** The columns that an outcome sets; attachments have rows of their own. */

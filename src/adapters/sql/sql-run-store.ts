@@ -19,6 +19,7 @@ import {
   selectRuns,
   withAttachments,
   writeOutcomes,
+  writeSources,
 } from "./run-queries.js";
 import {
   toAttachmentRows,
@@ -81,6 +82,8 @@ export class SqlRunStore implements RunStore {
         .executeTakeFirst();
       if (numUpdatedRows === 0n) return false;
       if (change.attachments !== undefined) await writeOutcomes(transaction, id, change.attachments);
+      if (change.attachmentSources !== undefined)
+        await writeSources(transaction, id, change.attachmentSources);
       return true;
     });
   }
