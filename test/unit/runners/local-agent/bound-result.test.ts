@@ -5,7 +5,8 @@ import { findReferences } from "../../../../src/runners/local-agent/result-refer
 import { toToolText } from "../../../../src/runners/local-agent/tool-text.js";
 import { calls, ScriptedModel, text } from "../../../fakes/scripted-model.js";
 import { proves } from "../../../support/proves.js";
-import { runAgent } from "./run-agent.js";
+import { textLike } from "../../../support/text-like.js";
+import { BOTH_MODES, runAgent } from "./run-agent.js";
 
 const ok = (result: unknown) => toToolText({ ok: true, result });
 const failed = (error: string, result?: unknown) => toToolText({ ok: false, error, result });
@@ -116,6 +117,36 @@ describe("bounding", () => {
 function found(value: unknown) {
   return findReferences(value, { includeRoot: false });
 }
+
+describe.each(BOTH_MODES)("floods, $mode", ({ streaming }) => {
+  it("reach the model as previews with a pointer to the full text, round after round", async () => {
+    proves("BOUND-05");
+    const flood = "0123456789".repeat(70_000);
+    using model = new ScriptedModel([
+      calls([{ id: "c1", name: "exec", arguments: { n: 1 } }]),
+      calls([{ id: "c2", name: "exec", arguments: { n: 2 } }]),
+      text("Done."),
+    ]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { exec: { effect: { kind: "box.exec" }, run: ({ n }) => `${String(n)}${flood}` } },
+      apis: { box: true, box_export_paths: true },
+    });
+    const answers = model.request().messages.filter(({ role }) => role === "tool");
+    expect(answers.map(({ content }) => content)).toEqual([
+      textLike(
+        /^1(0123456789){1999}012345678\n\[.*original_chars=700001, kept_chars=20000.*\.tool-results\/c1;/,
+      ),
+      textLike(/^2.*\.tool-results\/c2;/s),
+    ]);
+    expect(JSON.stringify(model.request()).length).toBeLessThan(50_000);
+    expect(run.ended.map(({ result }) => result)).toEqual([
+      expect.objectContaining({ type: "tool_result_preview" }),
+      expect.objectContaining({ type: "tool_result_preview" }),
+    ]);
+  });
+});
 
 describe("references", () => {
   const files = [
