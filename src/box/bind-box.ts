@@ -72,7 +72,7 @@ async function enterBox(
   } catch (error) {
     options.signal.throwIfAborted();
     if (deps.boxes.holds(request.id) > 1) throw error;
-    deps.logger.warn({ sessionId: session.id }, "box does not answer and is replaced", error);
+    deps.logger.warn({ sessionId: session.id }, "A box does not answer and is replaced.", error);
   }
   const notes = [BOX_NOTES.replaced];
   const again = await deps.opener.replace(opened.session, { settings: request.settings, notes }, options);

@@ -33,7 +33,7 @@ export function makeLease(
     try {
       await taken[Symbol.asyncDispose]();
     } catch (error) {
-      deps.logger.warn({ sessionId: facts.session.id }, "box was not released cleanly", error);
+      deps.logger.warn({ sessionId: facts.session.id }, "A box was not released cleanly.", error);
     }
   };
   deps.leases.add(release);

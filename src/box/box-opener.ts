@@ -105,7 +105,7 @@ export class BoxOpener {
       await backend.start(placeOf(session), of.settings, options);
     } catch (error) {
       options.signal.throwIfAborted();
-      logger.warn({ sessionId: session.id }, "box could not be woken and is replaced", error);
+      logger.warn({ sessionId: session.id }, "A box could not be woken and is replaced.", error);
       return this.replace(session, { settings: of.settings, notes: [BOX_NOTES.replaced] }, options);
     }
     const { startedAt } = await this.#inspectStarted(session.container, options);
@@ -132,7 +132,10 @@ export class BoxOpener {
       const isKept = await this.#start(opened, of.settings, options);
       const { startedAt } = await this.#inspectStarted(container, options);
       boxes.set(session.id, { tenant: session.tenant, container, uid, settings: of.settings, startedAt });
-      logger.info({ sessionId: session.id, durationMs: clock.elapsed() - startedMs }, "box started");
+      logger.info(
+        { sessionId: session.id, durationMs: Math.round(clock.elapsed() - startedMs) },
+        "A box has started.",
+      );
       const notes = isKept ? of.notes : [BOX_NOTES.workspace_lost];
       return { session: opened, place: placeOf(opened), notes };
     } catch (error) {
@@ -176,7 +179,7 @@ export class BoxOpener {
       await sessions.update(session.id, { container: null, settings: session.settings });
       boxes.forget(session.id);
     } catch (error) {
-      logger.warn({ sessionId: session.id }, "a box that did not start could not be removed", error);
+      logger.warn({ sessionId: session.id }, "A box that did not start could not be removed.", error);
     }
   }
 }

@@ -169,7 +169,7 @@ export class BoxService implements AsyncDisposable {
       options.signal.throwIfAborted();
       this.#deps.logger.warn(
         { engine: this.#deps.backend.engine },
-        "boxes could not be compared with the records",
+        "The boxes could not be compared with the records.",
         error,
       );
     }
@@ -185,7 +185,7 @@ export class BoxService implements AsyncDisposable {
     const onError = (error: unknown): void =>
       this.#deps.logger.warn(
         { engine: this.#deps.backend.engine },
-        "a round of looking after boxes failed",
+        "A round of looking after boxes failed.",
         error,
       );
     const idleMs = this.#settings.idleTtlSec * 1000;

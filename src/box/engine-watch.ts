@@ -73,10 +73,10 @@ export class EngineWatch {
     if (changed && next.state === "unavailable")
       logger.warn(
         { engine: backend.engine, code: next.code, reason: next.reason },
-        "engine is not available",
+        "The engine is not available.",
       );
     if (changed && next.state === "available")
-      logger.info({ engine: backend.engine, version: next.facts.version }, "engine is available");
+      logger.info({ engine: backend.engine, version: next.facts.version }, "The engine is available.");
     return next;
   }
 }

@@ -72,7 +72,7 @@ export async function reconcileBoxes(deps: ReconcileDeps, options: CallOptions):
       await work();
     } catch (error) {
       options.signal.throwIfAborted();
-      deps.logger.warn(fields, "reconciliation of a box failed and is repeated", error);
+      deps.logger.warn(fields, "The reconciliation of a box failed and is repeated.", error);
     }
   };
   for (const container of plan.strayContainers)
@@ -94,7 +94,7 @@ async function correctLost(deps: ReconcileDeps, record: SessionRecord, options: 
   if ((await deps.backend.inspect(record.container, options)) !== null) return;
   await deps.sessions.update(record.id, { container: null });
   deps.boxes.forget(record.id);
-  deps.logger.info({ sessionId: record.id }, "box was lost");
+  deps.logger.info({ sessionId: record.id }, "A box was lost.");
 }
 
 /** The record stays, unprepared: the session's next run is told that earlier files are gone (box §11.9). */
@@ -105,5 +105,5 @@ async function expire(deps: ReconcileDeps, record: SessionRecord, options: CallO
   if (current.lastUsedAt !== record.lastUsedAt) return;
   await deps.backend.removeWorkspace(record.volume, options);
   await deps.sessions.update(record.id, { prepared: false });
-  deps.logger.info({ sessionId: record.id }, "workspace expired");
+  deps.logger.info({ sessionId: record.id }, "A workspace has expired.");
 }

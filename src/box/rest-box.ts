@@ -25,7 +25,7 @@ export async function restBox(deps: RestDeps, id: SessionId, options: CallOption
   const container = session?.container ?? box.container;
   if (container !== null) await deps.backend.removeContainer(container, options);
   await deps.sessions.update(id, { container: null });
-  deps.logger.info({ sessionId: id }, "box rested");
+  deps.logger.info({ sessionId: id }, "A box was rested.");
 }
 
 /** Rests every box that nobody has used for so long; one that cannot be rested is met again by the next round. */
@@ -35,7 +35,7 @@ export async function restIdleBoxes(deps: RestDeps, idleMs: number, options: Cal
   const outcomes = await Promise.allSettled(ids.map((id) => deps.boxes.close(id, rest)));
   for (const [index, outcome] of outcomes.entries())
     if (outcome.status === "rejected" && !options.signal.aborted)
-      deps.logger.warn({ sessionId: ids[index] }, "box could not be rested", outcome.reason);
+      deps.logger.warn({ sessionId: ids[index] }, "A box could not be rested.", outcome.reason);
 }
 
 /**
@@ -62,11 +62,11 @@ export async function removeSession(
     await deps.backend.removeWorkspace(session.volume, options);
   } catch (error) {
     options.signal.throwIfAborted();
-    deps.logger.warn({ sessionId: id }, "a deleted session is still on the engine", error);
+    deps.logger.warn({ sessionId: id }, "A deleted session is still on the engine.", error);
   }
   await deps.sessions.remove(id);
   deps.boxes.forget(id);
-  deps.logger.info({ sessionId: id }, "session removed");
+  deps.logger.info({ sessionId: id }, "A session was removed.");
 }
 
 export function sessionNotFound(id: string): ServiceError {

@@ -551,7 +551,7 @@ describe("the reaper", () => {
       throw new Error("busy");
     };
     await pass(340);
-    expect(logger.text()).toContain("box could not be rested");
+    expect(logger.text()).toContain("A box could not be rested.");
     backend.onRemove = async () => {};
     await pass(40);
     expect(await containers()).toEqual([]);
@@ -613,7 +613,7 @@ describe("the engine", () => {
     await expect(bind("42")).rejects.toThrow(expect.objectContaining({ code: "box.engine_unavailable" }));
     expect((await service.status(ENDLESS)).available).toBe(false);
     await pass(60);
-    expect(logger.lines.filter(({ message }) => message === "engine is not available")).toHaveLength(1);
+    expect(logger.lines.filter(({ message }) => message === "The engine is not available.")).toHaveLength(1);
     backend.isAvailable = true;
     await pass(30);
     expect((await service.status(ENDLESS)).available).toBe(true);
@@ -747,7 +747,7 @@ describe("reconciliation", () => {
     backend.onList = async () => {};
     await pass(70);
     expect(await backend.inspect(stray.container ?? "", ENDLESS)).toBeNull();
-    expect(logger.text()).toContain("a round of looking after boxes failed");
+    expect(logger.text()).toContain("A round of looking after boxes failed.");
   });
 
   it("goes on with the others when one thing cannot be removed", async () => {
