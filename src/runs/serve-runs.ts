@@ -113,12 +113,12 @@ export class ServeRuns implements RunService {
 
   async cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
     const run = await this.#find(caller, id);
-    if (isTerminal(run.state))
-      throw new ServiceError("run.ended", `The run has ended already: it is ${run.state}.`, {
-        details: { status: run.state },
-      });
+    if (isTerminal(run.state)) throw hasEnded(run.state);
     await this.#stop(run, cancelled());
-    return this.wait(caller, id, options);
+    const stopped = await this.wait(caller, id, options);
+    // It may have come to its end by itself at the same moment.
+    if (stopped.status !== "cancelled") throw hasEnded(stopped.status);
+    return stopped;
   }
 
   async retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission> {
@@ -255,4 +255,10 @@ function queueKey({ tenant, conversation }: Pick<RunRecord, "tenant" | "conversa
 
 function cancelled(): ServiceError {
   return new ServiceError("cancelled", "The run was cancelled.");
+}
+
+function hasEnded(status: PublicStatus): ServiceError {
+  return new ServiceError("run.ended", `The run has ended already: it is ${status}.`, {
+    details: { status },
+  });
 }

@@ -1,9 +1,11 @@
 import { createHash } from "node:crypto";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MemoryRunStore } from "../../../src/adapters/memory/memory-run-store.js";
 import { openMemoryStores } from "../../../src/adapters/memory/open-memory-stores.js";
+import { toServiceError } from "../../../src/domain/errors.js";
 import type { RunId } from "../../../src/domain/ids.js";
-import type { RunEvent } from "../../../src/domain/run.js";
+import { type RunEvent, TERMINAL_EVENTS } from "../../../src/domain/run.js";
 import type { IncomingContent, MessageRequest } from "../../../src/runs/run-request.js";
 import { nativeTools } from "../../../src/tools/native/index.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
@@ -338,6 +340,28 @@ describe("ServeRuns: cancel", () => {
   });
 });
 
+describe("ServeRuns: cancel at the last moment", () => {
+  it("says that the run had ended where it came to its end by itself", async () => {
+    const runner = new ScriptedRunner({
+      play: async function* (context) {
+        try {
+          yield { type: "run.completed", data: {}, run_id: context.run_id };
+        } finally {
+          const cancel = world.serve.cancel(CALLER, context.run_id, CALL);
+          cancelling.push(cancel.catch((error: unknown) => error));
+        }
+      },
+    });
+    const cancelling: Promise<unknown>[] = [];
+    await using world = aRunWorld({ runner });
+    const id = await send(world, "One");
+    await world.serve.wait(CALLER, id, CALL);
+    expect(await Promise.all(cancelling)).toMatchObject([
+      { code: "run.ended", details: { status: "completed" } },
+    ]);
+  });
+});
+
 describe("ServeRuns: a client that leaves", () => {
   it.each([
     ["continue", "running"],
@@ -630,4 +654,67 @@ describe("ServeRuns: streams", () => {
     expect(await readAll(world.serve.follow(CALLER, id, 0, CALL))).toEqual(types);
     expect(await readAll(world.serve.follow(CALLER, id, 1, CALL))).toEqual(types.slice(1));
   });
+});
+
+describe("ServeRuns: any order of things", () => {
+  const step = fc.oneof(
+    fc.record({ act: fc.constant("send" as const), chat: fc.nat(2) }),
+    fc.record({ act: fc.constant("cancel" as const), pick: fc.nat(30) }),
+    fc.record({ act: fc.constant("wait" as const) }),
+  );
+  const patience = fc.array(fc.nat(3), { minLength: 30, maxLength: 30 });
+
+  it("brings every accepted message to exactly one end, one at a time in each conversation", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), patience, async (steps, ticks) => {
+        let mostAtOnce = 0;
+        const runner = new ScriptedRunner({
+          play: async function* (context) {
+            const { conversation } = await world.record(context.run_id);
+            const open = await world.stores.runs.listOpen();
+            const running = open.filter(
+              (run) => run.state === "running" && run.conversation === conversation,
+            );
+            mostAtOnce = Math.max(mostAtOnce, running.length);
+            const patienceOf = ticks[runner.contexts.length % ticks.length] ?? 0;
+            for (let i = 0; i < patienceOf; i += 1) await tick();
+            yield { ...message("Hi"), run_id: context.run_id };
+          },
+        });
+        await using world = aRunWorld({ runner });
+        const ids: RunId[] = [];
+        const cancels: Promise<string>[] = [];
+        for (const { act, ...of } of steps) {
+          const chat = aChat({ launcher_id: "chat" in of ? `${of.chat}` : "0" });
+          if (act === "send") ids.push(await send(world, "Hi", { chat }));
+          else if (act === "wait") await tick();
+          else if ("pick" in of && ids.length > 0) {
+            const id = ids[of.pick % ids.length] ?? "run_none";
+            const cancel = world.serve.cancel(CALLER, id, { signal: new AbortController().signal });
+            cancels.push(
+              cancel.then(
+                ({ status }) => status,
+                (error: unknown) => toServiceError(error).code,
+              ),
+            );
+          }
+        }
+        const answers = new Set(await Promise.all(cancels));
+        expect([...answers].filter((answer) => answer !== "cancelled")).toEqual(
+          answers.has("run.ended") ? ["run.ended"] : [],
+        );
+        for (const id of ids) {
+          await world.serve.wait(CALLER, id, { signal: new AbortController().signal });
+          const events = await world.eventsOf(id);
+          const ends = events.filter(({ type }) => TERMINAL_EVENTS.includes(type));
+          expect(ends.map(({ sequence }) => sequence)).toEqual([events.length]);
+          expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, index) => index + 1));
+        }
+        expect(mostAtOnce).toBeLessThanOrEqual(1);
+        expect(world.active.size).toBe(0);
+        expect(await world.stores.runs.listOpen()).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  }, 20_000);
 });
