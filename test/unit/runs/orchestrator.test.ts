@@ -1,8 +1,12 @@
 import { EventEmitter, getEventListeners, once } from "node:events";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/domain/errors.js";
-import { runSchema } from "../../../src/domain/run.js";
+import { findUnansweredCalls } from "../../../src/domain/history.js";
+import { isTerminal, runSchema, TERMINAL_EVENTS } from "../../../src/domain/run.js";
 import type { RunHost } from "../../../src/ports/run-host.js";
+import type { RunRecord } from "../../../src/ports/run-store.js";
+import { nativeTools } from "../../../src/tools/native/index.js";
 import {
   completed,
   delta,
@@ -424,6 +428,54 @@ describe("Orchestrator: after the run", () => {
   });
 });
 
+describe("Orchestrator: the box at the end", () => {
+  const tools = nativeTools({ outputChars: 1000 });
+
+  /** A world whose runner has a box, and a run with the session for it. */
+  async function boxed(play: Play): Promise<{ world: RunWorld; run: RunRecord }> {
+    const world = playing(play, { tools });
+    const key = { key: "global", identity: "identity-1" };
+    const session = await world.boxes.findOrCreateSession("main", key, CALL);
+    return { world, run: aRun({ session: { id: session.id, key: "global" } }) };
+  }
+
+  it("lists what is left in the outbox", async () => {
+    const { world, run } = await boxed(async function* (context, host) {
+      await host.bindBox(CALL);
+      const [session] = await world.stores.sessions.listAll();
+      world.backend.tree(session?.volume ?? "").put("/workspace/outbox/run_1/a.txt", "A");
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await using _closing = world;
+    const ended = await world.execute(run);
+    expect(ended.outboxLeft).toEqual([{ path: "/workspace/outbox/run_1/a.txt", bytes: 1 }]);
+  });
+
+  it("ends also where the box does not answer any more, and says so in the log", async () => {
+    const { world, run } = await boxed(async function* (context, host) {
+      await host.bindBox(CALL);
+      world.backend.isAvailable = false;
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await using _closing = world;
+    expect(await world.execute(run)).toMatchObject({ state: "completed", outboxLeft: [] });
+    expect(world.logger.lines.filter(({ level }) => level === "warn")).toMatchObject([
+      { fields: { runId: "run_1", code: "box.engine_unavailable" }, message: "The box was left unclean." },
+    ]);
+  });
+
+  it("stays held by nobody, even if the runner did not wait for its bind", async () => {
+    const { world, run } = await boxed(async function* (context, host) {
+      host.bindBox(CALL).catch(() => undefined);
+      yield { ...message("Hi"), run_id: context.run_id };
+    });
+    await using _closing = world;
+    await world.execute(run);
+    await world.boxes.removeSession("main", run.session?.id ?? "ses_none", CALL);
+    expect(await world.stores.sessions.listAll()).toEqual([]);
+  });
+});
+
 describe("Orchestrator: a run that never started", () => {
   it("ends with the reason and one event", async () => {
     await using world = yielding(message("Hi"));
@@ -443,4 +495,55 @@ describe("Orchestrator: a run that never started", () => {
     expect(await world.record("run_1")).toEqual(run);
     expect((await world.eventsOf("run_1")).at(-1)?.type).toBe("run.completed");
   });
+});
+
+describe("Orchestrator: whatever a runner does", () => {
+  const call = { id: "c1", type: "function", function: { name: "exec", arguments: "{}" } };
+  const assistant_message = { role: "assistant", content: null, tool_calls: [call] };
+  const started = { tool_call_id: "c1", tool_name: "exec", parameters: {} };
+  const act = fc.oneof(
+    fc.constantFrom<unknown>(
+      delta("a"),
+      delta("ab"),
+      message("ab"),
+      completed(),
+      failed("runner.llm_error"),
+      { type: "foo.bar", data: {} },
+      { type: "message.delta", data: { chunk: 1 } },
+      { type: "tool.call.started", data: { ...started, assistant_message } },
+      { type: "tool.call.completed", data: { tool_call_id: "c1", tool_name: "exec" } },
+    ),
+    fc.constantFrom<unknown>("tick", "cancel", "interrupt", "throw", null, { run_id: "run_9" }),
+  );
+
+  it("ends in one terminal state with one last event, numbered without gaps, and a valid history", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(act, { maxLength: 12 }), async (acts) => {
+        await using world = playing(async function* (context) {
+          for (const item of acts) {
+            if (item === "tick") await new Promise((resolve) => setImmediate(resolve));
+            else if (item === "cancel") world.active.stop("run_1", CANCELLED);
+            else if (item === "interrupt")
+              world.active.stop("run_1", new ServiceError("run.interrupted", "Stop."));
+            else if (item === "throw") throw new Error("broken");
+            else yield typeof item === "object" && item !== null ? { run_id: context.run_id, ...item } : item;
+          }
+        });
+        const run = await world.execute(aRun());
+        expect(isTerminal(run.state)).toBe(true);
+        const events = await world.eventsOf("run_1");
+        const ends = events.filter(({ type }) => TERMINAL_EVENTS.includes(type));
+        expect(ends.map(({ sequence }) => sequence)).toEqual([events.length]);
+        expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, index) => index + 1));
+        expect(run.error === null).toBe(run.state === "completed");
+        const history = (await world.transcriptOf("conversation-1")).map((item) => item.message);
+        expect(findUnansweredCalls(history)).toEqual([]);
+        expect(
+          history.filter((item) => item.role === "assistant" && item.tool_calls === undefined).length,
+        ).toBeLessThanOrEqual(1);
+        expect(world.active.size).toBe(0);
+      }),
+      { numRuns: 200 },
+    );
+  }, 20_000);
 });

@@ -338,6 +338,15 @@ describe("RunBox: the end of the run", () => {
     await setting.world[Symbol.asyncDispose]();
   });
 
+  it("has nothing to list where the bind that is going on fails", async () => {
+    await using setting = await aSetting();
+    setting.world.backend.isAvailable = false;
+    const binding = setting.box.bind(CALL);
+    const leaving = setting.box.leave();
+    await expect(binding).rejects.toMatchObject({ code: "box.engine_unavailable" });
+    expect(await leaving).toEqual([]);
+  });
+
   it("has nothing to list for a run that bound no box", async () => {
     await using setting = await aSetting();
     expect(await setting.box.leave()).toEqual([]);
