@@ -24,8 +24,6 @@ import { OpenBoxes } from "./open-boxes.js";
 import { reconcileBoxes } from "./reconcile-boxes.js";
 import { removeSession, restBox, restIdleBoxes, sessionNotFound } from "./rest-box.js";
 
-export type { BoxLease } from "./box-lease.js";
-
 export interface BoxServiceDeps {
   readonly backend: BoxBackend;
   readonly sessions: SessionStore;

@@ -5,10 +5,8 @@ import type { CleanupStack } from "../lib/cleanup-stack.js";
 import type { BlobStaging, BlobStore } from "../ports/blob-store.js";
 import type { BoxFiles, FileFault, FileStreamEvent } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
+import { SNIFFED_BYTES } from "../ports/sniff-mime-type.js";
 import { type ExportFault, type ExportTarget, findKindFault } from "./export-faults.js";
-
-/** Bytes at the beginning of a file that tell its type. */
-const HEAD_BYTES = 4100;
 
 export interface CapturedFile extends ExportTarget {
   readonly staging: BlobStaging;
@@ -134,8 +132,8 @@ class FileCapture {
       return;
     }
     this.#hash.update(bytes);
-    if (this.#head.byteLength < HEAD_BYTES)
-      this.#head = Buffer.concat([this.#head, bytes.subarray(0, HEAD_BYTES - this.#head.byteLength)]);
+    if (this.#head.byteLength < SNIFFED_BYTES)
+      this.#head = Buffer.concat([this.#head, bytes.subarray(0, SNIFFED_BYTES - this.#head.byteLength)]);
     await this.#staging.write(bytes);
   }
 

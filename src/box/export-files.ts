@@ -9,6 +9,7 @@ import type { Clock } from "../ports/clock.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
+import type { SniffMimeType } from "../ports/sniff-mime-type.js";
 import type { ExportAnswer, ExportedFile } from "../ports/tool.js";
 import { type CapturedFile, captureFiles } from "./capture-files.js";
 import {
@@ -22,16 +23,13 @@ import {
 import { checkExportPaths, type RunDirectories, showPath } from "./export-paths.js";
 import { deliveredName, uniqueName } from "./file-name.js";
 
-export type { ExportLimits } from "./export-faults.js";
-
 export interface ExportDeps {
   readonly files: BoxFiles;
   readonly blobs: BlobStore;
   readonly fileStore: FileStore;
   /** One export of a run at a time (box §8.9); shared by all calls. */
   readonly locks: KeyedLock<RunId>;
-  /** Type by magic bytes, text check and extension. */
-  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly sniffMimeType: SniffMimeType;
   readonly ids: IdSource;
   readonly clock: Clock;
 }

@@ -4,7 +4,8 @@ import multer, { MulterError } from "multer";
 import { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
-import type { FileService, StagedFile } from "../runs/file-service.js";
+import type { FileService } from "../runs/file-service.js";
+import type { StagedFile } from "../runs/staged-file.js";
 import { wrongType } from "./read-json.js";
 
 /** Bytes a form may have besides its files and fields: boundaries and part headers. */

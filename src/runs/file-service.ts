@@ -3,16 +3,16 @@ import { deliveredName } from "../box/file-name.js";
 import { deliveryKind, type FileRecord } from "../domain/delivery.js";
 import { ServiceError } from "../domain/errors.js";
 import type { FileId } from "../domain/ids.js";
-import type { BlobStaging, BlobStore, StoredBlob } from "../ports/blob-store.js";
+import type { BlobStore } from "../ports/blob-store.js";
 import type { Clock } from "../ports/clock.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
+import type { SniffMimeType } from "../ports/sniff-mime-type.js";
 import type { Caller } from "./run-request.js";
 import { signLink, verifyLink } from "./signed-link.js";
+import { StagedFile } from "./staged-file.js";
 
-/** First bytes that are kept to tell the type of a file. */
-const HEAD_BYTES = 4100;
 const MAX_NAME_CHARS = 255;
 /** Records that one step of the retention sweep removes. */
 const SWEEP_STEP = 100;
@@ -24,7 +24,7 @@ export interface FileServiceDeps {
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly ids: IdSource;
-  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly sniffMimeType: SniffMimeType;
   /** Key of signed links. */
   readonly linkSecret: string;
 }
@@ -44,44 +44,6 @@ export interface FilePage {
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
-}
-
-/** A file on its way in: nothing of it is visible before `commit`; disposing without it leaves nothing behind. */
-export class StagedFile implements AsyncDisposable {
-  readonly #staging: BlobStaging;
-  readonly #head: Uint8Array[] = [];
-  #headBytes = 0;
-  #sizeBytes = 0;
-
-  constructor(staging: BlobStaging) {
-    this.#staging = staging;
-  }
-
-  get sizeBytes(): number {
-    return this.#sizeBytes;
-  }
-
-  /** The first bytes, enough to tell the type. */
-  get head(): Uint8Array {
-    return Buffer.concat(this.#head);
-  }
-
-  async write(bytes: Uint8Array): Promise<void> {
-    await this.#staging.write(bytes);
-    this.#sizeBytes += bytes.byteLength;
-    if (this.#headBytes >= HEAD_BYTES) return;
-    const first = Uint8Array.from(bytes.subarray(0, HEAD_BYTES - this.#headBytes));
-    this.#head.push(first);
-    this.#headBytes += first.byteLength;
-  }
-
-  async commit(): Promise<StoredBlob> {
-    return this.#staging.commit();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.#staging[Symbol.asyncDispose]();
-  }
 }
 
 /** Ids of another tenant are `file.not_found` everywhere (api §1.3). */

@@ -8,6 +8,7 @@ import type { FileId } from "../domain/ids.js";
 import type { BlobStore } from "../ports/blob-store.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { CallOptions } from "../ports/options.js";
+import { SNIFFED_BYTES, type SniffMimeType } from "../ports/sniff-mime-type.js";
 import type { IncomingContent } from "./run-request.js";
 
 export interface PreparedInput {
@@ -25,14 +26,11 @@ export interface GivenInput {
 export interface PrepareDeps {
   readonly blobs: BlobStore;
   readonly files: FileStore;
-  /** Type by the first bytes and the name. */
-  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly sniffMimeType: SniffMimeType;
   /** Bytes of one attachment (box §7.3). */
   readonly maxFileBytes: number;
 }
 
-/** First bytes that tell a type. */
-const HEAD_BYTES = 4100;
 /** What clients send when they know no type. */
 const UNKNOWN_TYPE = "application/octet-stream";
 
@@ -100,7 +98,7 @@ async function tellType(
   const { source, mimeType } = stored;
   if (source.kind !== "blob" || (mimeType !== null && mimeType !== UNKNOWN_TYPE)) return stored;
   const parts: Uint8Array[] = [];
-  const range = { start: 0, end: Math.min(source.sizeBytes, HEAD_BYTES) - 1 };
+  const range = { start: 0, end: Math.min(source.sizeBytes, SNIFFED_BYTES) - 1 };
   if (range.end >= 0)
     for await (const part of deps.blobs.read(source.sha256, range, options)) parts.push(part);
   return { ...stored, mimeType: await deps.sniffMimeType(stored.name ?? "", Buffer.concat(parts)) };

@@ -1,6 +1,7 @@
 /** Type of a file from its first bytes and its name: magic bytes, then a UTF-8 check, then the extension (stack §1). */
 import { fileTypeFromBuffer } from "file-type";
 import { charset, lookup } from "mime-types";
+import type { SniffMimeType } from "../../ports/sniff-mime-type.js";
 
 const UNKNOWN = "application/octet-stream";
 
@@ -19,18 +20,13 @@ const BINARY_EXTENSIONS: Readonly<Record<string, string>> = { parquet: "applicat
 /** Formats that carry many others: the extension says which. */
 const CONTAINERS = new Set(["application/zip", "application/x-cfb", "application/xml", "application/gzip"]);
 
-/**
- * @param name Only its extension counts.
- * @param head The first bytes of the file; 4100 are enough.
- * @returns a media type without parameters; `application/octet-stream` when nothing is known
- */
-export async function sniffMimeType(name: string, head: Uint8Array): Promise<string> {
+export const sniffMimeType: SniffMimeType = async (name, head) => {
   const extension = /\.([^.]+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
   const magic = await readMagic(head);
   if (magic !== null) return CONTAINERS.has(magic) ? refine(magic, extension) : magic;
   if (head.byteLength > 0 && isText(head)) return textType(extension);
   return BINARY_EXTENSIONS[extension] ?? (lookup(extension) || UNKNOWN);
-}
+};
 
 async function readMagic(head: Uint8Array): Promise<string | null> {
   try {

@@ -5,13 +5,14 @@ import type { BlobStore } from "../../ports/blob-store.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch } from "../../ports/outbound-fetch.js";
 import type { ImageBytes } from "../../ports/run-host.js";
+import type { SniffMimeType } from "../../ports/sniff-mime-type.js";
 
 const FETCH_TIMEOUT_MS = 30_000;
 
 export interface ReadImageDeps {
   readonly blobs: BlobStore;
   readonly outbound: OutboundFetch;
-  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly sniffMimeType: SniffMimeType;
 }
 
 export interface ImageRequest {

@@ -1,6 +1,8 @@
 /** The box of one run: bound once, attachments imported once, exports registered, let go at the end (box §4, §7, §8). */
-import type { BoxLease, BoxService } from "../../box/box-service.js";
-import { type ExportLimits, exportFiles } from "../../box/export-files.js";
+import type { BoxLease } from "../../box/box-lease.js";
+import type { BoxService } from "../../box/box-service.js";
+import type { ExportLimits } from "../../box/export-faults.js";
+import { exportFiles } from "../../box/export-files.js";
 import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
 import { listOutbox } from "../../box/list-outbox.js";
 import type { BoxStatus } from "../../domain/box.js";
@@ -17,6 +19,7 @@ import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch } from "../../ports/outbound-fetch.js";
 import type { BoundBox, ImageBytes, ImportedAttachment } from "../../ports/run-host.js";
 import type { RunRecord, RunStore } from "../../ports/run-store.js";
+import type { SniffMimeType } from "../../ports/sniff-mime-type.js";
 import type { ExportAnswer, ToolBox } from "../../ports/tool.js";
 import { ToolResultFile } from "../../tools/tool-results.js";
 import type { RunRecorder } from "../record-run.js";
@@ -30,7 +33,7 @@ export interface RunBoxDeps {
   readonly files: FileStore;
   readonly blobs: BlobStore;
   readonly outbound: OutboundFetch;
-  readonly sniffMimeType: (name: string, head: Uint8Array) => Promise<string>;
+  readonly sniffMimeType: SniffMimeType;
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: Logger;

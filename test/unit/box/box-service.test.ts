@@ -1,9 +1,10 @@
 import { setMaxListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
+import type { BoxLease } from "../../../src/box/box-lease.js";
 import { BOX_NOTES } from "../../../src/box/box-notes.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
-import { type BoxLease, BoxService, type BoxServiceSettings } from "../../../src/box/box-service.js";
+import { BoxService, type BoxServiceSettings } from "../../../src/box/box-service.js";
 import { renderReuseKey } from "../../../src/box/reuse-key.js";
 import type { BoxSettings } from "../../../src/domain/box.js";
 import type { RunId } from "../../../src/domain/ids.js";

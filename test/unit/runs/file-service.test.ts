@@ -72,14 +72,6 @@ describe("FileService", () => {
     expect((await upload("x", name)).name).toBe(kept);
   });
 
-  it("tells the type from the first bytes, however they come", async () => {
-    await using staged = await files.stage();
-    for (let i = 0; i < 100; i += 1) await staged.write(Buffer.alloc(100, i));
-    expect(staged.sizeBytes).toBe(10_000);
-    expect(staged.head).toHaveLength(4100);
-    expect(staged.head[4099]).toBe(40);
-  });
-
   it("leaves nothing of an upload that was not kept", async () => {
     {
       await using staged = await files.stage();
