@@ -7,6 +7,7 @@ import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { aCommand, run } from "../contracts/box-backend.js";
 import { FOREVER, hasEngine, TestEngine } from "../support/engine.js";
+import { proves } from "../support/proves.js";
 
 const SLEEP = "sleep 1000";
 const VICTIMS = {
@@ -30,6 +31,13 @@ const TYRANT = `exec python3 -c 'import os
 while True:
     try: os.kill(-1, 9)
     except OSError: pass'`;
+/** Both streams in pieces of many sizes, each after what looks like a header of the engine. */
+const INTERLEAVED = `import os
+for i in range(40):
+    size = i * 7919 % 200000
+    for descriptor, letter in ((1, b"o"), (2, b"e")):
+        data = bytes([1, 0, 0, 0, 0, 0, 0, 5]) + letter * size
+        while data: data = data[os.write(descriptor, data):]`;
 const BOMBS = {
   "of a shell": "f() { f | f & }; f; sleep 1000",
   "of processes": "python3 -c 'import os\nwhile True:\n try: os.fork()\n except OSError: pass'",
@@ -65,16 +73,20 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
   }
 
   it("tells exit code and output of a command", async () => {
+    proves("BOX-01", "ISO-04");
     expect(await shell("echo hello")).toMatchObject({
       stdout: "hello\n",
       stderr: "",
       exit: { status: "completed", exitCode: 0, leftovers: 0, notes: [] },
     });
+    expect((await run(box, ["true"])).exit).toMatchObject({ status: "completed", exitCode: 0 });
+    expect((await run(box, ["false"])).exit).toMatchObject({ status: "completed", exitCode: 1 });
   });
 
   it.each(Object.entries(VICTIMS))(
     "leaves nothing of a command that runs out of time: %s",
-    async (_what, text) => {
+    async (what, text) => {
+      if (what === "TERM ignored" || what === "a session of its own") proves("ISO-02");
       const started = performance.now();
       const { exit } = await shell(text, 500);
       expect(exit).toMatchObject({ status: "timed_out", exitCode: null, leftovers: 0 });
@@ -114,15 +126,79 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
     expect(await remains(place)).toEqual([]);
   });
 
+  it("leaves nothing of fifty commands that time out, are cancelled or outlive their run", async () => {
+    proves("ISO-01");
+    for (let i = 0; i < 17; i += 1) {
+      expect((await shell("sleep 600", 100)).exit.status).toBe("timed_out");
+      expect(await cancelled(box, ["sleep", "600"], 100)).toMatchObject([{ status: "cancelled" }]);
+      await using lease = await engine.backend.open(place, FOREVER);
+      await run(lease, ["sh", "-lc", "sleep 600 & exit 0"]);
+    }
+    expect(await remains(place)).toEqual([]);
+  }, 120_000);
+
   it("answers at once when something is left, keeps that until the lease ends, and no longer", async () => {
-    await using other = await engine.backend.open(place, FOREVER);
+    proves("ISO-05");
+    await using lease = await engine.backend.open(place, FOREVER);
     const started = performance.now();
-    const { exit } = await run(other, ["sh", "-lc", "sleep 1001 & (setsid sleep 1002 &); exit 3"]);
+    const text = "sleep 1001 & (setsid sleep 1002 &); exit 3";
+    const { exit } = await run(lease, ["sh", "-lc", text], { timeoutMs: 2000 });
     expect(performance.now() - started).toBeLessThan(1000);
     expect(exit).toMatchObject({ status: "completed", exitCode: 3, leftovers: 2 });
     expect((await remains(place)).filter((line) => /sleep 100[12]/.test(line))).toHaveLength(2);
-    await other[Symbol.asyncDispose]();
+    await lease[Symbol.asyncDispose]();
     expect(await remains(place)).toEqual([]);
+  });
+
+  it.each([
+    ["python3 -m http.server 8000 &", 0, 1],
+    ["read x", 1, 0],
+    ["cat", 0, 0],
+  ])("waits neither for a server nor for an input: %s", async (text, exitCode, leftovers) => {
+    proves("ISO-03");
+    await using lease = await engine.backend.open(place, FOREVER);
+    const started = performance.now();
+    const { exit } = await run(lease, ["sh", "-lc", text]);
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect(exit).toMatchObject({ status: "completed", exitCode, leftovers });
+    expect(exit.notes.join(" ")).toMatch(leftovers > 0 ? /1 process .* still runs/ : /^$/);
+  });
+
+  it("lets the commands of a run use the server that one of them started", async () => {
+    await using lease = await engine.backend.open(place, FOREVER);
+    await run(lease, ["sh", "-lc", "python3 -m http.server 8001 >/dev/null 2>&1 & sleep 1"]);
+    expect((await run(lease, ["curl", "-sI", "http://127.0.0.1:8001/"])).stdout).toContain("200 OK");
+  });
+
+  it("reaps a thousand orphans and does not meet its process limit", async () => {
+    proves("ISO-10");
+    const { exit } = await shell("for i in $(seq 1000); do sh -c 'sleep 0.01 &'; done; sleep 0.2", 60_000);
+    expect(exit).toMatchObject({ status: "completed", exitCode: 0, notes: [] });
+    expect(await remains(place)).toEqual([]);
+  }, 90_000);
+
+  it("waits for a command that says nothing", async () => {
+    proves("ISO-12");
+    expect((await shell("sleep 9; echo done", 12_000)).stdout).toBe("done\n");
+  });
+
+  it("separates interleaved output byte for byte, in pieces of any size", async () => {
+    proves("BOX-30");
+    const { stdout, stderr } = await run(box, ["python3", "-c", INTERLEAVED]);
+    expect(stdout === interleaved("o")).toBe(true);
+    expect(stderr === interleaved("e")).toBe(true);
+  });
+
+  it("returns from every one of many short commands, eight at once", async () => {
+    const codes: unknown[] = [];
+    const series = async (first: number): Promise<void> => {
+      for (let i = first; i < 64; i += 8) {
+        const { exit, stdout } = await run(box, ["echo", String(i)]);
+        codes.push([stdout === `${i}\n`, exit.exitCode]);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, async (_none, first) => series(first)));
+    expect(codes).toEqual(Array.from({ length: 64 }, () => [true, 0]));
   });
 
   it.each([
@@ -145,7 +221,8 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
   });
 
   it("names the memory limit, and the box goes on", async () => {
-    const hog = await shell("exec python3 -c 'b = bytearray(500 << 20)'");
+    proves("ISO-11");
+    const hog = await shell("exec python3 -c 'b = bytearray(10 << 30)'");
     expect(hog.exit).toMatchObject({ status: "killed" });
     expect(hog.exit.notes.join(" ")).toContain(
       "The memory limit of 256 MiB was reached: 1 process was killed.",
@@ -154,6 +231,30 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
     expect(many.exit.notes.join(" ")).toContain("The memory limit of 256 MiB");
     expect((await shell("echo well")).stdout).toBe("well\n");
     expect(await remains(place)).toEqual([]);
+  });
+
+  it("stops what fills the workspace, near the quota, and keeps the files", async () => {
+    proves("ISO-18");
+    const { box: small } = await engine.startBox({ workspaceQuotaMb: 100 });
+    const inside = async (text: string) => run(small, ["sh", "-c", text], { timeoutMs: 30_000 });
+    const usedKib = async () => Number((await inside("du -sk /workspace | cut -f1")).stdout);
+    expect((await inside("fallocate -l 50G /workspace/one")).exit.exitCode).not.toBe(0);
+    expect(await usedKib()).toBeLessThanOrEqual(101 * 1024);
+    const dd =
+      "i=0; while :; do i=$((i + 1)); dd if=/dev/zero of=/workspace/f$i bs=1M count=20 2>/dev/null; done";
+    const { exit } = await inside(`rm -f /workspace/one; ${dd}`);
+    expect(exit).toMatchObject({ status: "killed", exitCode: null });
+    expect(exit.notes.join(" ")).toMatch(/The workspace quota of 100 MiB was reached: \d+ MiB are in use/);
+    const afterLoop = await usedKib();
+    expect(afterLoop).toBeGreaterThan(100 * 1024);
+    expect(afterLoop).toBeLessThan(700 * 1024);
+    expect((await inside("head -c 1000000 /dev/zero > /workspace/more; sleep 3")).exit.status).toBe("killed");
+    expect((await inside("sleep 1; rm /workspace/f*; sleep 1; echo clean")).stdout).toBe("clean\n");
+    await run(small, ["sh", "-c", `(${dd}) & exit 0`]);
+    await delay(4000);
+    expect(await remains(place)).toEqual([]);
+    expect(await usedKib()).toBeLessThan(700 * 1024);
+    await small[Symbol.asyncDispose]();
   });
 
   it("goes on when /tmp is full", async () => {
@@ -244,3 +345,23 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
     await dead[Symbol.asyncDispose]();
   });
 });
+
+/** What INTERLEAVED writes with this letter. */
+function interleaved(letter: string): string {
+  const header = Buffer.from([1, 0, 0, 0, 0, 0, 0, 5]).toString("latin1");
+  return Array.from({ length: 40 }, (_none, i) => header + letter.repeat((i * 7919) % 200_000)).join("");
+}
+
+async function cancelled(
+  box: BoxHandle,
+  argv: readonly string[],
+  afterMs: number,
+): Promise<readonly ExecExit[]> {
+  const cancel = new AbortController();
+  const timer = setTimeout(() => cancel.abort(), afterMs);
+  const exits: ExecExit[] = [];
+  for await (const event of box.exec(aCommand(argv), { signal: cancel.signal }))
+    if (event.type === "exit") exits.push(event.exit);
+  clearTimeout(timer);
+  return exits;
+}

@@ -1,4 +1,6 @@
 /** What a box cannot do, seen from inside and in the engine's own words. */
+import { createServer } from "node:net";
+import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
@@ -50,6 +52,18 @@ try:
 except socket.gaierror:
     print("not resolved")
 print(sorted(name for _, name in socket.if_nameindex()))
+`;
+
+/** Prints what it could connect to: four ports and then hosts. */
+const CONNECT_TO = `
+import socket, sys
+for host in sys.argv[5:]:
+    for port in map(int, sys.argv[1:5]):
+        try:
+            socket.create_connection((host, port), 1).close()
+            print(host, port)
+        except OSError:
+            pass
 `;
 
 describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
@@ -124,6 +138,47 @@ describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
       "not resolved",
       "['lo']",
     ]);
+  });
+
+  it("reaches neither another box, nor the host, nor the service", async () => {
+    proves("ISO-13", "ISO-15");
+    let connections = 0;
+    const service = createServer(() => {
+      connections += 1;
+    });
+    await new Promise<void>((resolve) => {
+      service.listen(0, "0.0.0.0", resolve);
+    });
+    const address = service.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { box: other } = await engine.startBox();
+    await run(other, ["sh", "-c", "python3 -m http.server 8000 & sleep 0.5"]);
+    const hosts = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((one) => one.address));
+    const targets = [
+      ...hosts,
+      "172.17.0.1",
+      "172.17.0.2",
+      "172.17.0.3",
+      "169.254.169.254",
+      "box",
+      "localhost",
+    ];
+    const { stdout } = await run(box, [
+      "python3",
+      "-c",
+      CONNECT_TO,
+      String(port),
+      "8000",
+      "80",
+      "22",
+      ...targets,
+    ]);
+    expect(stdout).toBe("");
+    expect(connections).toBe(0);
+    await other[Symbol.asyncDispose]();
+    await new Promise((resolve) => {
+      service.close(resolve);
+    });
   });
 
   it.runIf(process.arch === "x64")("is refused the calls that attack the kernel", async () => {

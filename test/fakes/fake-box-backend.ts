@@ -60,7 +60,13 @@ export class FakeBoxBackend implements BoxBackend {
 
   async probe(options: CallOptions): Promise<EngineFacts> {
     await this.#begin(options);
-    return { name: this.engine, version: "1.0.0", isolation: ["network-none"], quota: "none", warnings: [] };
+    return {
+      name: this.engine,
+      version: "1.0.0",
+      isolation: ["network-none"],
+      quota: "watchdog",
+      warnings: [],
+    };
   }
 
   async hasImage(image: string, options: CallOptions): Promise<boolean> {
@@ -249,7 +255,7 @@ class FakeBoxHandle implements BoxHandle {
   }
 
   async *exec(request: ExecRequest, { signal }: CallOptions): AsyncIterable<ExecEvent> {
-    makeExecBody(request);
+    makeExecBody(request, 0);
     signal.throwIfAborted();
     this.#deps.check();
     if (this.#closed.signal.aborted)

@@ -58,7 +58,8 @@ export function makeBoxBody({ serviceId, place, settings, seccomp }: BoxBodyInpu
     Labels: {
       ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
       [LABEL.uid]: String(place.uid),
-      [LABEL.settings]: createHash("sha256").update(JSON.stringify(body)).digest("hex"),
+      [LABEL.quota]: String(settings.workspaceQuotaMb),
+      [LABEL.settings]: fingerprint([body, settings.workspaceQuotaMb]),
     },
   };
 }
@@ -101,6 +102,10 @@ for name in ${BOX_HOME} ${TOOL_RESULTS_DIR} ${WORKSPACE_ROOT}/inbox ${WORKSPACE_
 done
 chmod 0700 .
 chown "$1:$1" .`;
+
+function fingerprint(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
 
 function processBody(
   image: string,

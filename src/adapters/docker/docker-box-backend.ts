@@ -22,7 +22,7 @@ import { EngineApi, type EngineConnection } from "./engine-api.js";
 import { EngineCalls } from "./engine-calls.js";
 import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
-import { LABEL, ownerLabels, readUid } from "./labels.js";
+import { LABEL, ownerLabels, readQuotaMib, readUid } from "./labels.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { WorkerScripts } from "./worker-script.js";
 
@@ -124,7 +124,11 @@ export class DockerBoxBackend implements BoxBackend {
       container: place.container,
       uid: place.uid,
       startedAt: view.State.StartedAt,
-      limits: { memoryMb: view.HostConfig.Memory / MIB, pids: view.HostConfig.PidsLimit ?? 0 },
+      limits: {
+        memoryMb: view.HostConfig.Memory / MIB,
+        pids: view.HostConfig.PidsLimit ?? 0,
+        quotaMib: readQuotaMib(view.Config.Labels),
+      },
     });
     return new DockerBoxHandle({ access, clock, logger });
   }

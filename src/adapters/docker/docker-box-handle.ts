@@ -39,10 +39,10 @@ export class DockerBoxHandle implements BoxHandle {
   }
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
-    const body = makeExecBody(request);
+    const { access, clock } = this.#deps;
+    const body = makeExecBody(request, access.limits.quotaMib);
     options.signal.throwIfAborted();
     if (this.#closing !== null) throw new ServiceError("box.readiness", "The box was given back already.");
-    const { access, clock } = this.#deps;
     const startedAt = clock.elapsed();
     const run = this.#follow(new CommandRun(await access.open("commands", body, options)));
     const ended = run.ending.then((ending) => ({

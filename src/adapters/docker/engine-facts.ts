@@ -33,11 +33,11 @@ export function describeEngine(name: string, info: EngineInfo, version: EngineVe
     name,
     version: info.ServerVersion,
     isolation: [...ALWAYS, ...enforced, ...limits.filter(({ isOn }) => isOn).map((limit) => limit.name)],
-    quota: "none",
+    quota: "watchdog",
     warnings: [
       ...(modules.has("seccomp") ? [] : ["The engine does not filter system calls (no seccomp)."]),
       ...limits.filter(({ isOn }) => !isOn).map((limit) => `The engine does not enforce the ${limit.name}.`),
-      "The size of a workspace is limited per file only: no disk quota is enforced.",
+      "Disk quotas are watched while commands run, not enforced by the kernel: a fast writer passes them for a moment.",
       ...runtimeWarnings(version),
     ],
   };

@@ -7,6 +7,8 @@ import type { BoxCounters, WorkerExit } from "./worker-wire.js";
 export interface BoxLimits {
   readonly memoryMb: number;
   readonly pids: number;
+  /** 0 = none. */
+  readonly quotaMib: number;
 }
 
 export interface ExitFacts {
@@ -19,6 +21,9 @@ export interface ExitFacts {
   readonly limits: BoxLimits;
 }
 
+/** Files and directories that a workspace may hold (box §10.5). */
+export const MAX_ENTRIES = 100_000;
+const MIB = 1024 * 1024;
 const SIGXFSZ = 25;
 const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map([
   [1, "SIGHUP"],
@@ -49,7 +54,7 @@ export function describeExit(facts: ExitFacts): ExecExit {
     leftovers: exit.leftovers,
     notes: [
       ...stopNotes(status, facts.timeoutMs),
-      ...(status === "killed" && exit.signal !== null ? [signalNote(exit.signal)] : []),
+      ...(status === "killed" && exit.by === "exit" && exit.signal !== null ? [signalNote(exit.signal)] : []),
       ...limitNotes(facts),
       ...leftoverNotes(exit.leftovers),
     ],
@@ -59,6 +64,7 @@ export function describeExit(facts: ExitFacts): ExecExit {
 function statusOf({ exit, stopReason }: ExitFacts): ExecStatus {
   if (exit.by === "timeout") return "timed_out";
   if (exit.by === "kill") return statusOfStop(stopReason);
+  if (exit.by === "quota") return "killed";
   return exit.code === null ? "killed" : "completed";
 }
 
@@ -82,10 +88,20 @@ function signalNote(signal: number): string {
 }
 
 function limitNotes({ exit, countersAtStart, limits }: ExitFacts): string[] {
-  const notes = counterNotes(countersAtStart, exit, limits);
+  const notes = [...quotaNotes(exit, limits), ...counterNotes(countersAtStart, exit, limits)];
   if (exit.signal === SIGXFSZ || exit.code === 128 + SIGXFSZ)
     notes.push("The limit on the size of one file was reached.");
   return notes;
+}
+
+function quotaNotes({ by, disk }: WorkerExit, { quotaMib }: BoxLimits): string[] {
+  if (by !== "quota" || disk === null) return [];
+  const [sizeBytes, entries] = disk;
+  const use =
+    sizeBytes > quotaMib * MIB
+      ? `The workspace quota of ${quotaMib} MiB was reached: ${Math.ceil(sizeBytes / MIB)} MiB are in use.`
+      : `The limit of ${MAX_ENTRIES} files in the workspace was reached: there are at least ${entries}.`;
+  return [`${use} The command was stopped with all its processes; the files stayed.`];
 }
 
 /** Limits of the whole box that struck while the command ran. */

@@ -2,11 +2,13 @@
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { ExecRequest } from "../../ports/box-handle.js";
+import { MAX_ENTRIES } from "./exec-outcome.js";
 import { toTarget } from "./worker-wire.js";
 
 /** The kernel's limit on one argument or variable, and on all of them together. */
 const MAX_ARGUMENT_BYTES = 131_071;
 const MAX_ARGUMENTS_BYTES = 2 * 1024 * 1024;
+const MIB = 1024 * 1024;
 /** The worker stops a command by itself when the service did not, so much later. */
 const SECOND_LINE_MS = 1000;
 
@@ -18,8 +20,11 @@ const BASE_ENV: Readonly<Record<string, string>> = {
   USER: "boxuser",
 };
 
-/** @throws ServiceError `box.validation` naming the limit and the value seen */
-export function makeExecBody(request: ExecRequest): object {
+/**
+ * @param quotaMib what the workspace may hold; 0 = no quota
+ * @throws ServiceError `box.validation` naming the limit and the value seen
+ */
+export function makeExecBody(request: ExecRequest, quotaMib: number): object {
   if (request.argv.length === 0 || request.argv[0] === "") throw refused("The command is empty.");
   const env = { ...BASE_ENV, ...request.env };
   const texts = [...request.argv, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
@@ -34,7 +39,15 @@ export function makeExecBody(request: ExecRequest): object {
     );
   const workdir = toTarget(request.workdir);
   if ("fault" in workdir) throw refusedWorkdir(request.workdir, workdir.fault);
-  return { op: "exec", ...workdir, argv: request.argv, env, timeout_ms: request.timeoutMs + SECOND_LINE_MS };
+  return {
+    op: "exec",
+    ...workdir,
+    argv: request.argv,
+    env,
+    timeout_ms: request.timeoutMs + SECOND_LINE_MS,
+    disk_bytes: quotaMib * MIB,
+    disk_entries: MAX_ENTRIES,
+  };
 }
 
 function checkText(text: string): void {

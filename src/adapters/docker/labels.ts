@@ -8,6 +8,8 @@ export const LABEL = {
   tenant: "berth.tenant",
   uid: "berth.uid",
   settings: "berth.settings",
+  /** MiB that the workspace may hold; 0 = no quota. */
+  quota: "berth.quota_mb",
   /** Only on short-lived containers: what they are for. */
   purpose: "berth.purpose",
 } as const;
@@ -25,6 +27,12 @@ export function ownerLabels(owner: Owner): Record<string, string> {
     [LABEL.session]: owner.sessionId,
     [LABEL.tenant]: createHash("sha256").update(owner.tenant).digest("hex").slice(0, 32),
   };
+}
+
+/** @returns 0, no quota, for a container without the label */
+export function readQuotaMib(labels: Readonly<Record<string, string>>): number {
+  const text = labels[LABEL.quota] ?? "";
+  return /^[0-9]{1,9}$/u.test(text) ? Number(text) : 0;
 }
 
 /** @returns null for a label that is no uid of a box */

@@ -9,6 +9,10 @@ PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER = 4, 36
 DRAIN_READS = 64
 SWEEP_SECONDS = 10
 GRACE_SECONDS = 0.1
+SLICE_SECONDS = 0.01
+REST = 3
+WRITE_RATE = 400 << 20
+MAX_STACK = 500
 libc = ctypes.CDLL(None)
 
 
@@ -67,6 +71,81 @@ def send_signal(pid, number):
         pass
 
 
+class Watchdog:
+    """Measures the workspace bit by bit beside a command: the more often, the less room is left."""
+
+    def __init__(self, request):
+        self.limit_bytes, self.limit_entries = request["disk_bytes"], request["disk_entries"]
+        self.threshold = None
+        self.used = None
+        self.struck = False
+        self.due = time.monotonic() if self.limit_bytes else float("inf")
+        self.walk = None
+
+    def advance(self):
+        """Measures a little; a quarter of the time at most goes into it."""
+        begun = time.monotonic()
+        if begun < self.due or self.struck:
+            return
+        self.walk = self.walk or measure(self.threshold[1] if self.threshold else 2 * self.limit_entries)
+        result = next(self.walk)
+        ended = time.monotonic()
+        if result is None:
+            self.due = ended + REST * (ended - begun)
+            return
+        self.walk = None
+        self.used = result
+        self.judge()
+        room = max(0, self.limit_bytes - result[0])
+        self.due = ended + max(REST * (ended - begun), min(2, max(0.1, room / WRITE_RATE)))
+
+    def judge(self):
+        """A workspace that was full before may be cleaned up; only what grows above the limit is stopped."""
+        size, entries = self.used
+        if self.threshold is None:
+            self.threshold = (max(size, self.limit_bytes), max(entries, self.limit_entries))
+        self.struck = size > self.threshold[0] or entries > self.threshold[1]
+
+
+def measure(enough):
+    """
+    Bytes on the disk and entries below the workspace, links not followed; yields None until it knows. Goes no further
+    when it has met more than `enough` entries.
+    """
+    size, count, linked, since = 0, 0, set(), time.monotonic()
+    stack = [open_directory(b".", ROOT_DESCRIPTOR)]
+    try:
+        while stack:
+            name = next(stack[-1][1], None)
+            if name is None or count > enough:
+                os.close(stack.pop()[0])
+                continue
+            count += 1
+            if time.monotonic() - since > SLICE_SECONDS:
+                yield None
+                since = time.monotonic()
+            try:
+                info = os.stat(name, dir_fd=stack[-1][0], follow_symlinks=False)
+                if info.st_nlink > 1 and not stat.S_ISDIR(info.st_mode):
+                    if info.st_ino in linked:
+                        continue
+                    linked.add(info.st_ino)
+                size += info.st_blocks * 512
+                if stat.S_ISDIR(info.st_mode) and len(stack) < MAX_STACK:
+                    stack.append(open_directory(name, stack[-1][0]))
+            except OSError:
+                continue
+        yield size, count
+    finally:
+        for descriptor, _ in stack:
+            os.close(descriptor)
+
+
+def open_directory(name, parent):
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    return descriptor, iter(os.listdir(descriptor))
+
+
 class Command:
     def __init__(self, channel, request):
         self.channel, self.request = channel, request
@@ -75,6 +154,7 @@ class Command:
         self.pending = memoryview(b"")
         self.incoming = b""
         self.until = time.monotonic() + request["timeout_ms"] / 1000
+        self.watchdog = Watchdog(request)
 
     # Starting
 
@@ -137,7 +217,7 @@ class Command:
             self.sweep()
         self.drain()
         left = descendants()
-        self.channel.send_json(EXIT, 0, dict(self.result(), leftovers=len(left), **count_events()))
+        self.channel.send_json(EXIT, 0, dict(self.result(), leftovers=len(left), disk=self.watchdog.used, **count_events()))
         if left:
             self.linger()
 
@@ -145,7 +225,7 @@ class Command:
         text = "The command could not be started: %s.\n" % error.strerror
         self.channel.send(STDERR, 0, text.encode())
         self.channel.send_json(
-            EXIT, 0, dict(code=126, signal=None, by="exit", leftovers=0, **count_events())
+            EXIT, 0, dict(code=126, signal=None, by="exit", leftovers=0, disk=None, **count_events())
         )
 
     def result(self):
@@ -174,12 +254,13 @@ class Command:
             self.reap()
             if self.status is not None or self.ended_by != "exit":
                 return
-            left = self.until - time.monotonic()
-            if left <= 0:
-                self.ended_by = "timeout"
+            now = time.monotonic()
+            if now >= self.until or self.watchdog.struck:
+                self.ended_by = "quota" if self.watchdog.struck else "timeout"
                 return
-            for descriptor, _ in self.wait(left):
+            for descriptor, _ in self.wait(max(0, min(self.until, self.watchdog.due) - now)):
                 self.react(descriptor)
+            self.watchdog.advance()
 
     def wait(self, seconds):
         """Nothing is read while the host is not taking what was read before."""
@@ -270,13 +351,16 @@ class Command:
         poll.register(0, select.POLLIN)
         poll.register(wake_up, select.POLLIN)
         while self.reap():
-            ready = dict(poll.poll())
-            if 0 in ready:
+            left = min(60, max(0, self.watchdog.due - time.monotonic()))
+            ready = dict(poll.poll(left * 1000))
+            if wake_up in ready:
+                os.read(wake_up, 4096)
+            self.watchdog.advance()
+            if 0 in ready or self.watchdog.struck:
                 self.sweep()
                 if descendants():
                     raise Hangup()
                 return
-            os.read(wake_up, 4096)
 
     def sweep(self):
         """Freezes all descendants until no new one appears, kills them, and repeats until none is left."""

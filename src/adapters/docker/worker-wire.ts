@@ -71,7 +71,9 @@ export const startedSchema = countersSchema;
 export const exitSchema = countersSchema.extend({
   code: z.int().min(0).max(255).nullable(),
   signal: z.int().min(1).max(64).nullable(),
-  by: z.enum(["exit", "kill", "timeout"]),
+  by: z.enum(["exit", "kill", "timeout", "quota"]),
+  /** Bytes on the disk and entries of the workspace when it was measured last. */
+  disk: z.tuple([z.int().nonnegative(), z.int().nonnegative()]).nullable(),
   leftovers: z.int().nonnegative(),
 });
 export type WorkerExit = z.infer<typeof exitSchema>;

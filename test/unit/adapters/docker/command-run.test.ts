@@ -4,7 +4,7 @@ import { TO_WORKER } from "../../../../src/adapters/docker/frame-codec.js";
 import { frame, ScriptedLink } from "./scripted-link.js";
 
 const STARTED = { oom_kills: 0, pids_refused: 0 };
-const EXIT = { code: 0, signal: null, by: "exit", leftovers: 0, oom_kills: 0, pids_refused: 0 };
+const EXIT = { code: 0, signal: null, by: "exit", leftovers: 0, disk: null, oom_kills: 0, pids_refused: 0 };
 
 async function readAll(run: CommandRun): Promise<string> {
   let text = "";

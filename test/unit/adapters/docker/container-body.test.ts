@@ -89,6 +89,7 @@ describe("makeBoxBody", () => {
       "berth.session": "ses_1",
       "berth.tenant": textLike(/^[0-9a-f]{32}$/),
       "berth.uid": "30001",
+      "berth.quota_mb": "200",
       "berth.settings": textLike(/^[0-9a-f]{64}$/),
     });
   });
@@ -117,6 +118,7 @@ describe("makeBoxBody", () => {
 
   it("has another fingerprint for other limits, and the same for other time limits of commands", () => {
     expect(print({ memoryMb: 256 })).not.toBe(print({}));
+    expect(print({ workspaceQuotaMb: 2000 })).not.toBe(print({ workspaceQuotaMb: 3000 }));
     expect(print({ execTimeoutSec: 5 })).toBe(print({}));
   });
 });

@@ -21,7 +21,7 @@ function facts(info: object = {}, version: object = {}) {
 }
 
 describe("describeEngine", () => {
-  it("names what is in force and says that no quota is", () => {
+  it("names what is in force and what is only watched", () => {
     const { isolation, quota, warnings, version } = facts();
     expect(version).toBe("28.1.0");
     expect(isolation).toEqual([
@@ -36,8 +36,8 @@ describe("describeEngine", () => {
       "pids-limit",
       "cpu-limit",
     ]);
-    expect(quota).toBe("none");
-    expect(warnings).toEqual([expect.stringContaining("no disk quota")]);
+    expect(quota).toBe("watchdog");
+    expect(warnings).toEqual([expect.stringContaining("Disk quotas are watched")]);
   });
 
   it("names AppArmor only where the engine has it", () => {

@@ -10,12 +10,12 @@ const COUNTERS = { oom_kills: 2, pids_refused: 0 };
 
 function facts(exit: Partial<ExitFacts["exit"]>, change: Partial<ExitFacts> = {}): ExitFacts {
   return {
-    exit: { code: 0, signal: null, by: "exit", leftovers: 0, ...COUNTERS, ...exit },
+    exit: { code: 0, signal: null, by: "exit", leftovers: 0, disk: null, ...COUNTERS, ...exit },
     countersAtStart: COUNTERS,
     stopReason: null,
     timeoutMs: 30_000,
     durationMs: 12,
-    limits: { memoryMb: 512, pids: 128 },
+    limits: { memoryMb: 512, pids: 128, quotaMib: 1024 },
     ...change,
   };
 }
@@ -70,6 +70,20 @@ describe("describeExit", () => {
     ]);
   });
 
+  it.each([
+    [
+      [1_200_000_000, 10],
+      "The workspace quota of 1024 MiB was reached: 1145 MiB are in use. The command was stopped with all its processes; the files stayed.",
+    ],
+    [
+      [4096, 100_001],
+      "The limit of 100000 files in the workspace was reached: there are at least 100001. The command was stopped with all its processes; the files stayed.",
+    ],
+  ] as const)("says that the disk quota stopped a command, with limit and use: %j", (disk, note) => {
+    const exit = describeExit(facts({ code: null, signal: 9, by: "quota", disk: [...disk] }));
+    expect(exit).toMatchObject({ status: "killed", exitCode: null, notes: [note] });
+  });
+
   it.each([{ code: 153 }, { code: null, signal: 25 }])("says that a file grew too large: %j", (exit) => {
     expect(describeExit(facts(exit)).notes).toContain("The limit on the size of one file was reached.");
   });
@@ -84,7 +98,7 @@ describe("describeExit", () => {
 
 describe("counterNotes", () => {
   it("says nothing where the kernel does not tell, or nothing was known before", () => {
-    const limits = { memoryMb: 1, pids: 1 };
+    const limits = { memoryMb: 1, pids: 1, quotaMib: 1 };
     expect(counterNotes(null, { oom_kills: 9, pids_refused: 9 }, limits)).toEqual([]);
     expect(
       counterNotes({ oom_kills: -1, pids_refused: -1 }, { oom_kills: -1, pids_refused: -1 }, limits),

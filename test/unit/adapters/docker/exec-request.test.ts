@@ -8,7 +8,7 @@ const argvOf = (length: number) => ["sh", "-lc", "x".repeat(length)];
 
 describe("makeExecBody", () => {
   it("puts a command into the worker's words, with a second line a second later", () => {
-    expect(makeExecBody({ ...REQUEST, env: { GREETING: "hello world", LANG: "de_DE.UTF-8" } })).toEqual({
+    expect(makeExecBody({ ...REQUEST, env: { GREETING: "hello world", LANG: "de_DE.UTF-8" } }, 2)).toEqual({
       op: "exec",
       parts: ["b"],
       argv: ["sh", "-lc", "true"],
@@ -21,6 +21,8 @@ describe("makeExecBody", () => {
         GREETING: "hello world",
       },
       timeout_ms: 6000,
+      disk_bytes: 2_097_152,
+      disk_entries: 100_000,
     });
   });
 
@@ -35,14 +37,14 @@ describe("makeExecBody", () => {
     ["a working directory outside", { workdir: "/etc" }, /"\/etc" escapes \/workspace/],
     ["a relative working directory", { workdir: "a" }, /cannot be used \(bad_path\)/],
   ])("refuses %s", (_what, change, message) => {
-    expect(() => makeExecBody({ ...REQUEST, ...change })).toThrow(
+    expect(() => makeExecBody({ ...REQUEST, ...change }, 0)).toThrow(
       expect.objectContaining({ code: "box.validation", message: textLike(message) }),
     );
   });
 
   it("refuses an argument above the kernel's limit, with limit and value, and takes one at the limit", () => {
-    expect(makeExecBody({ ...REQUEST, argv: argvOf(131_071) })).toBeDefined();
-    expect(() => makeExecBody({ ...REQUEST, argv: argvOf(131_072) })).toThrow(
+    expect(makeExecBody({ ...REQUEST, argv: argvOf(131_071) }, 0)).toBeDefined();
+    expect(() => makeExecBody({ ...REQUEST, argv: argvOf(131_072) }, 0)).toThrow(
       expect.objectContaining({
         code: "box.validation",
         message: "The command or one of its arguments has 131072 bytes; the limit is 131071.",
@@ -53,7 +55,7 @@ describe("makeExecBody", () => {
 
   it("refuses more than the kernel takes in all", () => {
     const argv = Array.from({ length: 21 }, () => "é".repeat(50_000));
-    expect(() => makeExecBody({ ...REQUEST, argv })).toThrow(/bytes together; the limit is 2097152/);
+    expect(() => makeExecBody({ ...REQUEST, argv }, 0)).toThrow(/bytes together; the limit is 2097152/);
   });
 });
 

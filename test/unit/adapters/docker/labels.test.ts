@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ownerLabels, readUid } from "../../../../src/adapters/docker/labels.js";
+import { ownerLabels, readQuotaMib, readUid } from "../../../../src/adapters/docker/labels.js";
 import { textLike } from "../../../support/text-like.js";
 
 describe("ownerLabels", () => {
@@ -13,6 +13,16 @@ describe("ownerLabels", () => {
     expect(ownerLabels({ serviceId: "svc", sessionId: "ses_1", tenant: "other" })["berth.tenant"]).not.toBe(
       labels["berth.tenant"],
     );
+  });
+});
+
+describe("readQuotaMib", () => {
+  it.each([
+    [{ "berth.quota_mb": "1024" }, 1024],
+    [{ "berth.quota_mb": "-1" }, 0],
+    [{}, 0],
+  ])("reads %j as %j", (labels, quota) => {
+    expect(readQuotaMib(labels)).toBe(quota);
   });
 });
 

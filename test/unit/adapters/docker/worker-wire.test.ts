@@ -78,9 +78,9 @@ describe("what the worker says", () => {
   );
 
   it.each([
-    { code: 256, signal: null, by: "exit", leftovers: 0, oom_kills: 0, pids_refused: 0 },
-    { code: 0, signal: null, by: "magic", leftovers: 0, oom_kills: 0, pids_refused: 0 },
-    { code: 0, signal: null, by: "exit", leftovers: -1, oom_kills: 0, pids_refused: 0 },
+    { code: 256, signal: null, by: "exit", leftovers: 0, disk: null, oom_kills: 0, pids_refused: 0 },
+    { code: 0, signal: null, by: "magic", leftovers: 0, disk: null, oom_kills: 0, pids_refused: 0 },
+    { code: 0, signal: null, by: "exit", leftovers: -1, disk: null, oom_kills: 0, pids_refused: 0 },
     { code: 0, by: "exit" },
   ])("refuses an impossible exit: %j", (exit) => {
     expect(() => readPayload(exitSchema, frame("exit", 0, exit))).toThrow(/does not fit/);
