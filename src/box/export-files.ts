@@ -213,9 +213,5 @@ function answer(registered: readonly RegisteredFile[], kept: ReadonlyMap<string,
           `${showPath(path)} is registered as ${record.id}, but its source is still there: ${reason}. Do not export it again.`,
         ];
   });
-  const message =
-    warnings.length === 0
-      ? "The files are registered for delivery and their sources are removed."
-      : "The files are registered for delivery; see the warnings for sources that are still there.";
-  return { ok: true, message, files, warnings };
+  return { ok: true, files, warnings };
 }

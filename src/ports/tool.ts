@@ -19,8 +19,6 @@ export interface ExportedFile {
 export type ExportAnswer =
   | {
       readonly ok: true;
-      /** Says that the files are registered for delivery and what became of their sources. */
-      readonly message?: string | undefined;
       readonly files: readonly ExportedFile[];
       readonly warnings: readonly string[];
     }

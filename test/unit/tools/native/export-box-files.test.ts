@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { exportBoxFilesTool as exportBoxFiles } from "../../../../src/tools/native/export-box-files.js";
+import { proves } from "../../../support/proves.js";
 import { errorOf, FakeToolBox, resultOf } from "../fake-tool-box.js";
 
 const file = { file_id: "file_1", name: "a.pdf", type: "file", size: 3, sha256: "00", source_removed: true };
 
 describe("export_box_files", () => {
   it("says that the files are registered and that their sources are gone", async () => {
+    proves("OUT-19");
     const box = new FakeToolBox();
     box.exportAnswer = { ok: true, files: [file], warnings: [] };
     expect(await resultOf(exportBoxFiles, box, { paths: ["/workspace/a.pdf"] })).toEqual({
