@@ -2,6 +2,7 @@
 import type { Express, Request, Response } from "express";
 import { ServiceError } from "../domain/errors.js";
 import type { Caller } from "../runs/run-request.js";
+import { takeRequestToken } from "./rate-limit.js";
 import type { RequestContexts } from "./request-contexts.js";
 import type { Route } from "./route.js";
 import type { TokenBuckets } from "./token-bucket.js";
@@ -53,7 +54,7 @@ async function answer(
   const caller = contract.access === "public" ? PUBLIC_CALLER : deps.authenticate(request);
   if (contract.access !== "public") {
     context.caller = caller;
-    takeRequestToken(deps.requests, caller);
+    takeRequestToken(deps.requests, caller.tenant);
   }
   if (contract.access === "admin") deps.requireAdmin(caller);
   const gone = new AbortController();
@@ -66,16 +67,3 @@ async function answer(
 
 /** Public routes look at nothing of a tenant. */
 const PUBLIC_CALLER: Caller = { tenant: "", role: "client" };
-
-function takeRequestToken(requests: TokenBuckets, { tenant }: Caller): void {
-  const waitSec = requests.take(tenant);
-  if (waitSec === 0) return;
-  throw new ServiceError(
-    "request.rate_limited",
-    `A tenant may send ${requests.perMinute} requests in a minute; more came.`,
-    {
-      hint: `Try again in ${waitSec} s.`,
-      details: { retryAfterSec: waitSec },
-    },
-  );
-}

@@ -7,6 +7,7 @@ import type { Admission, RunService } from "../../runs/run-service.js";
 import { createRun } from "../contracts.js";
 import { attachmentKind, toIncoming } from "../incoming-content.js";
 import { parseInput } from "../parse-input.js";
+import { takeRunToken } from "../rate-limit.js";
 import { type JsonReader, refuseDeepJson } from "../read-json.js";
 import { type FormFile, type FormLimits, readForm } from "../read-multipart.js";
 import { type Exchange, implement, type Route } from "../route.js";
@@ -44,20 +45,6 @@ export function createRunRoute(deps: CreateRunDeps): Route {
     exchange.context.runId = admission.run.id;
     await answerAdmission(deps, exchange, { admission, body: received.body });
   });
-}
-
-/** @throws ServiceError `request.rate_limited` when the tenant started too many runs within a minute */
-export function takeRunToken(rate: TokenBuckets, tenant: string): void {
-  const waitSec = rate.take(tenant);
-  if (waitSec === 0) return;
-  throw new ServiceError(
-    "request.rate_limited",
-    `A tenant may start ${rate.perMinute} runs in a minute; more came.`,
-    {
-      hint: `Try again in ${waitSec} s.`,
-      details: { retryAfterSec: waitSec },
-    },
-  );
 }
 
 async function answerAdmission(

@@ -11,12 +11,12 @@ import {
 import type { RunService } from "../../runs/run-service.js";
 import { acknowledgeDelivery, cancelRun, followRun, getRun, listRuns, retryRun } from "../contracts.js";
 import { parseInput } from "../parse-input.js";
+import { takeRunToken } from "../rate-limit.js";
 import type { JsonReader } from "../read-json.js";
 import { type Exchange, implement, pathParameter, type Route } from "../route.js";
 import { acknowledgeSchema, emptyBodySchema, lastEventIdSchema } from "../schemas/run-bodies.js";
 import { type StreamRunDeps, streamRun } from "../stream-run.js";
 import type { TokenBuckets } from "../token-bucket.js";
-import { takeRunToken } from "./create-run.js";
 
 export interface RunRoutesDeps extends StreamRunDeps {
   readonly runs: RunService;
