@@ -19,12 +19,19 @@ export type ProbedState =
 
 const PROBE_MS = 5000;
 
+export interface EngineWatchDeps {
+  readonly backend: BoxBackend;
+  readonly logger: Logger;
+  /** Without it the engine cannot carry boxes. */
+  readonly image: string;
+}
+
 export class EngineWatch {
-  readonly #deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string };
+  readonly #deps: EngineWatchDeps;
   readonly #probes = new SingleFlight<"probe", ProbedState>();
   #state: EngineState = { state: "unknown" };
 
-  constructor(deps: { readonly backend: BoxBackend; readonly logger: Logger; readonly image: string }) {
+  constructor(deps: EngineWatchDeps) {
     this.#deps = deps;
   }
 

@@ -1,5 +1,6 @@
 /** Grammar of session templates: literals, `{name}`, and `{{` `}}` for braces (box §2.2). */
 import { ServiceError } from "../domain/errors.js";
+import { isWellFormed } from "../lib/code-points.js";
 
 export type TemplatePart =
   | {
@@ -34,7 +35,7 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u;
  */
 export function parseTemplate(text: string): KeyTemplate {
   if (text === "") throw invalid("it is empty");
-  if (/\p{Surrogate}/u.test(text)) throw invalid("it is not valid Unicode text");
+  if (!isWellFormed(text)) throw invalid("it is not valid Unicode text");
   const tokens = readTokens(text);
   const parts = joinLiterals(tokens);
   checkSeparators(parts);

@@ -1,7 +1,7 @@
 /** Reuse keys: a template and its variables become the key and the identity of a session (box §2). */
 import { createHash } from "node:crypto";
 import { ServiceError } from "../domain/errors.js";
-import { measureText } from "../lib/code-points.js";
+import { isWellFormed, measureText } from "../lib/code-points.js";
 import { type KeyTemplate, parseTemplate, type TemplatePart } from "./key-template.js";
 
 export interface ReuseKey {
@@ -82,15 +82,11 @@ export function keyAsTemplate(key: string): string {
       `A reuse key has 1 to ${MAX_KEY_LENGTH} characters; this one has ${length}.`,
       { param: "reuse_key", details: { length } },
     );
-  if (!isValidUnicode(key))
+  if (!isWellFormed(key))
     throw new ServiceError("box.validation", "The reuse key is not valid Unicode text.", {
       param: "reuse_key",
     });
   return key.replaceAll("{", "{{").replaceAll("}", "}}");
-}
-
-function isValidUnicode(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }
 
 function readValue(name: string, variables: Readonly<Record<string, unknown>>): string {
@@ -101,7 +97,7 @@ function readValue(name: string, variables: Readonly<Record<string, unknown>>): 
       `The session template needs the variable "${name}", which is ${value === "" ? "empty" : "missing"}.`,
       { hint: `Send a value for "${name}", or use a template without it.`, details: { variable: name } },
     );
-  if (typeof value === "string" && isValidUnicode(value)) return value;
+  if (typeof value === "string" && isWellFormed(value)) return value;
   if (typeof value === "number" && Number.isSafeInteger(value)) return String(value);
   throw new ServiceError(
     "box.validation",

@@ -1,4 +1,5 @@
 /** Waiting for time to pass: always with a signal, never with a loser left running. */
+import { abortReason } from "./abort-reason.js";
 
 /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
 export async function delay(ms: number, { signal }: { readonly signal: AbortSignal }): Promise<void> {
@@ -6,7 +7,7 @@ export async function delay(ms: number, { signal }: { readonly signal: AbortSign
   await new Promise<void>((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);
-      reject(asError(signal.reason));
+      reject(abortReason(signal));
     };
     const timer = setTimeout(() => {
       signal.removeEventListener("abort", stop);
@@ -29,8 +30,4 @@ export async function endsWithin(work: Promise<unknown>, ms: number): Promise<bo
     };
     work.then(end, end);
   });
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error("The wait was stopped.", { cause: reason });
 }
