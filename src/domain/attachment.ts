@@ -5,8 +5,8 @@ export const attachmentTypeSchema = z.enum(["image", "voice", "file"]);
 export type AttachmentType = z.infer<typeof attachmentTypeSchema>;
 
 /**
- * What the context says about an attachment. `content` and `url` are references here: inline bytes never enter
- * the context; they are kept by the host under `id`.
+ * What the context says about an attachment: where it came from, never its bytes. The host keeps those, and `reference`
+ * is how a runner asks for them.
  */
 export const attachmentSchema = z.object({
   /** `attachment-0`, `attachment-1`, … in the order of the metadata (box §7.2). */

@@ -34,7 +34,7 @@ export interface ToolResource extends ToolSourceRef {
   readonly effect: ToolEffect;
 }
 
-/** What a tool call came to. A failure is data, not an exception. `terminate` ends the run (local-agent §6.7). */
+/** What a tool call came to. A failure is data, not an exception. `terminate: true` in a result ends the run (local-agent §6.7). */
 export type ToolOutcome =
   | { readonly ok: true; readonly result: unknown }
   | { readonly ok: false; readonly error: string; readonly result?: unknown };

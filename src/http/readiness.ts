@@ -3,7 +3,7 @@ import type { Clock } from "../ports/clock.js";
 import type { CallOptions } from "../ports/options.js";
 
 export interface PartReadiness {
-  /** `store`, `engine`, `image`, `models`. */
+  /** `store`, `boxes`, `models`. */
   readonly name: string;
   readonly ok: boolean;
   /** Null when all is well; never a host path. */

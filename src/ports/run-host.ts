@@ -3,7 +3,7 @@
  * (runs §15). A refusal is a ServiceError `host.unauthorized` whose message contains "not authorized"; no time left is
  * `host.deadline_exceeded` (runs §19.3). Methods for later permissions are absent until they exist.
  */
-import type { AttachmentOutcome } from "../domain/attachment.js";
+import type { AttachmentOutcome, AttachmentType } from "../domain/attachment.js";
 import type { BoxStatus } from "../domain/box.js";
 import type { HistoryPage } from "../domain/history.js";
 import type { SessionId } from "../domain/ids.js";
@@ -32,10 +32,10 @@ export interface BoundBox {
   readonly notes: readonly string[];
 }
 
-/** An attachment after import: what the user message tells of it, with image bytes where they may be shown (local-agent §4.4). */
+/** An attachment after import: what the user message tells of it (local-agent §4.4). */
 export interface ImportedAttachment extends AttachmentOutcome {
   readonly reference: string;
-  readonly type: "image" | "voice" | "file";
+  readonly type: AttachmentType;
 }
 
 export interface ImageBytes {

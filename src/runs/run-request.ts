@@ -36,7 +36,8 @@ export interface MessageRequest {
   readonly surface: "rest" | "sse";
   readonly onDisconnect: "continue" | "cancel";
   readonly idempotency: {
-    readonly key: string /** sha256 hex of the body. */;
+    readonly key: string;
+    /** sha256 hex of the body. */
     readonly bodyHash: string;
   } | null;
 }

@@ -1,5 +1,4 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
-
 import type { Usage } from "../../domain/usage.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";

@@ -114,10 +114,10 @@ export class ToolCalls {
   #authorise(name: string): { resource: ToolResource; tool: NativeTool } {
     const resource = this.#deps.resources.find((candidate) => candidate.tool_name === name);
     const tool = this.#deps.nativeTools.get(name);
-    const shown = `the tool "${name.slice(0, 100)}"`;
+    const shown = `tool "${name.slice(0, 100)}"`;
     if (resource === undefined && tool === undefined)
-      throw new ServiceError("host.not_found", `There is no ${shown.slice("the ".length)}.`);
-    if (resource?.source !== "native" || tool === undefined) throw this.#deps.gate.refuse(shown);
+      throw new ServiceError("host.not_found", `There is no ${shown}.`);
+    if (resource?.source !== "native" || tool === undefined) throw this.#deps.gate.refuse(`the ${shown}`);
     return { resource, tool };
   }
 }
