@@ -9,6 +9,9 @@ import { ScriptedModel, type Step } from "../fakes/scripted-model.js";
 import { type ComposedService, onePipeline, standIn, startService } from "./composed-service.js";
 import { ownedContainers, removeOwned, serviceIdOf } from "./service-boxes.js";
 
+/** The service waits for its runs when it stops. */
+const HOOK_MS = 60_000;
+
 export interface SharedOptions {
   /** Of the local agent. */
   readonly config?: Readonly<Record<string, unknown>>;
@@ -19,6 +22,7 @@ export interface SharedOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
+const topSchema = z.object({ Processes: z.array(z.array(z.string())) });
 const troubleSchema = z.looseObject({ level: z.string(), message: z.string().default("") });
 
 export class SharedService implements AsyncDisposable {
@@ -85,6 +89,15 @@ export class SharedService implements AsyncDisposable {
     return ownedContainers(this.engine, this.id);
   }
 
+  /** Processes in the service's boxes whose command line holds the word, as the engine sees them. */
+  async countProcesses(word: string): Promise<number> {
+    const tops = (await this.containers()).map(async ({ Id: id }) =>
+      topSchema.parse(await this.engine.getContainer(id).top()),
+    );
+    const rows = (await Promise.all(tops)).flatMap(({ Processes: processes }) => processes);
+    return rows.filter((row) => row.join(" ").includes(word)).length;
+  }
+
   /** Warnings and errors of the log since this was asked last. */
   takeTroubles(): readonly string[] {
     const fresh = this.#service.log.slice(this.#linesRead);
@@ -114,9 +127,9 @@ export function serviceForAll(options: SharedOptions = {}): () => SharedService 
   };
   beforeAll(async () => {
     service = await SharedService.start(options);
-  });
+  }, HOOK_MS);
   afterEach(() => expect(service?.takeTroubles() ?? []).toEqual([]));
-  afterAll(async () => service?.[Symbol.asyncDispose]());
+  afterAll(async () => service?.[Symbol.asyncDispose](), HOOK_MS);
   return current;
 }
 
