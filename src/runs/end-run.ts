@@ -111,20 +111,17 @@ export function failedOutcome({
   };
 }
 
-const EVENT_OF_STATE: Readonly<Record<TerminalState, RunEventType>> = {
-  completed: "run.completed",
-  failed: "run.failed",
-  timeout: "run.failed",
-  cancelled: "run.cancelled",
-};
-
 /** The event that ends every stream of the run; its data is the run object (api §2). */
 export function terminalEvent(record: RunRecord, files: readonly FileRecord[]): NewRunEvent {
-  const { state } = record;
-  const type = state === "completed" || state === "cancelled" ? EVENT_OF_STATE[state] : EVENT_OF_STATE.failed;
   return {
-    type,
+    type: terminalType(record.state),
     data: { ...toRunObject(record, files) },
     timestamp: toTime(record.endedAt ?? record.createdAt),
   };
+}
+
+/** A run that timed out has failed, for whoever reads its stream. */
+function terminalType(state: RunRecord["state"]): RunEventType {
+  if (state === "completed") return "run.completed";
+  return state === "cancelled" ? "run.cancelled" : "run.failed";
 }

@@ -45,7 +45,10 @@ export class Orchestrator {
     this.#deps = deps;
   }
 
-  /** Executes a queued run to its one terminal state. Never throws: what goes wrong is the run's outcome. */
+  /**
+   * Executes a queued run to its one terminal state: what goes wrong is the run's outcome.
+   * @throws only what the stores fail with when the end is written
+   */
   async execute(run: RunRecord): Promise<void> {
     const recorder = new RunRecorder(this.#deps, run);
     const startedAt = this.#deps.clock.elapsed();

@@ -1,7 +1,14 @@
 /** Runs as surfaces see them: admission, queue, look-up, cancel, retry, acknowledgement (api §2). */
 import { ServiceError } from "../domain/errors.js";
 import type { FileId, RunId } from "../domain/ids.js";
-import { isTerminal, type PublicStatus, type Run, type RunEvent, type RunState } from "../domain/run.js";
+import {
+  isTerminal,
+  type PublicStatus,
+  publicStatus,
+  RUN_STATES,
+  type Run,
+  type RunEvent,
+} from "../domain/run.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { IdempotencyStore } from "../ports/idempotency-store.js";
@@ -34,22 +41,14 @@ export interface ServeRunsDeps {
   readonly logger: Logger;
 }
 
-const STATES: Readonly<Record<PublicStatus, readonly RunState[]>> = {
-  queued: ["created", "queued", "claimed"],
-  running: ["running"],
-  completed: ["completed"],
-  failed: ["failed"],
-  cancelled: ["cancelled"],
-  timeout: ["timeout"],
-};
-
 export class ServeRuns implements RunService {
   readonly #deps: ServeRunsDeps;
   readonly #queue: ConversationQueue;
   readonly #keyLock = new KeyedLock<string>();
   readonly #acceptLock = new KeyedLock<string>();
   readonly #executions = new Set<Promise<void>>();
-  readonly #waiting = new Map<RunId, RunRecord>();
+  /** Runs that wait or execute here. */
+  readonly #open = new Map<RunId, RunRecord>();
   #isStopping = false;
 
   constructor(deps: ServeRunsDeps) {
@@ -89,7 +88,8 @@ export class ServeRuns implements RunService {
 
   async list(caller: Caller, query: RunQuery): Promise<RunPage> {
     const { session, chat, status, limit, after } = query;
-    const states = status === undefined ? undefined : STATES[status];
+    const states =
+      status === undefined ? undefined : RUN_STATES.filter((state) => publicStatus(state) === status);
     const filter = { session, chat, states, limit: limit + 1, after };
     const records = await this.#deps.runs.list(caller.tenant, filter);
     const runs = await Promise.all(records.slice(0, limit).map((record) => this.#toObject(record)));
@@ -153,7 +153,7 @@ export class ServeRuns implements RunService {
   }
 
   clientGone(id: RunId): void {
-    const run = this.#waiting.get(id);
+    const run = this.#open.get(id);
     if (run?.onDisconnect === "cancel")
       void this.#stop(run, cancelled()).catch((error: unknown) => this.#lost(id, error));
   }
@@ -208,19 +208,19 @@ export class ServeRuns implements RunService {
   }
 
   #enqueue(run: RunRecord): void {
-    this.#waiting.set(run.id, run);
+    this.#open.set(run.id, run);
     this.#queue.enter(queueKey(run), run.id);
   }
 
   #begin(runId: RunId): void {
-    const run = this.#waiting.get(runId);
+    const run = this.#open.get(runId);
     if (run === undefined || this.#isStopping) return;
     const execution = this.#deps.orchestrator
       .execute(run)
       .catch((error: unknown) => this.#lost(runId, error))
       .finally(() => {
         this.#executions.delete(execution);
-        this.#waiting.delete(runId);
+        this.#open.delete(runId);
         this.#queue.leave(queueKey(run), runId);
       });
     this.#executions.add(execution);
@@ -234,7 +234,7 @@ export class ServeRuns implements RunService {
   async #stop(run: RunRecord, reason: ServiceError): Promise<void> {
     if (this.#deps.active.stop(run.id, reason)) return;
     if (!this.#queue.withdraw(queueKey(run), run.id)) return;
-    this.#waiting.delete(run.id);
+    this.#open.delete(run.id);
     await this.#deps.orchestrator.endUnstarted(run, reason);
   }
 
