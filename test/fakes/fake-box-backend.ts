@@ -1,6 +1,7 @@
 /** An engine in memory that passes the box contract; for tests that need boxes and no Docker. */
-import { makeExecBody, refusedWorkdir } from "../../src/adapters/docker/exec-request.js";
+import { makeExecBody } from "../../src/adapters/docker/exec-request.js";
 import type { BoxSettings } from "../../src/domain/box.js";
+import { refusedWorkdir } from "../../src/domain/command-plan.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { linkSignals } from "../../src/lib/link-signals.js";
 import type {

@@ -1,15 +1,15 @@
 /** What a handle does to its box through the engine: start workers, look up how they ended, clear the box (security §6). */
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import type { BoxCounters, BoxLimits } from "../../domain/exec-outcome.js";
+import { StallGuard } from "../../lib/stall-guard.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { EngineCalls } from "./engine-calls.js";
-import type { BoxLimits } from "./exec-outcome.js";
 import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
-import { StallGuard } from "./stall-guard.js";
 import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
 import type { WorkerKind, WorkerScripts } from "./worker-script.js";
-import { type BoxCounters, readPayload, sweepSchema } from "./worker-wire.js";
+import { readPayload, sweepSchema } from "./worker-wire.js";
 
 const SWEEP_MS = 4000;
 const SWEEP_ANSWER_MS = SWEEP_MS + 2000;

@@ -1,24 +1,16 @@
 /** One command in a box, from its first frame to the end of the last process it left behind. */
+import type { BoxCounters, CommandExit, StopReason } from "../../domain/exec-outcome.js";
 import { brokenFrame, FROM_WORKER, TO_WORKER, type WorkerFrame } from "./frame-codec.js";
 import { OutputQueue } from "./output-queue.js";
 import type { WorkerLink } from "./worker-link.js";
-import {
-  type BoxCounters,
-  exitSchema,
-  fileFaultSchema,
-  readPayload,
-  startedSchema,
-  type WorkerExit,
-} from "./worker-wire.js";
+import { exitSchema, fileFaultSchema, readPayload, startedSchema } from "./worker-wire.js";
 
 /** The worker gets so long to end a tree before stronger means are used. */
 const RUNG_ONE_MS = 1500;
 
-export type StopReason = "timed_out" | "cancelled" | "abandoned";
-
 /** How the worker's story ended. `lost`: its stream ended without an exit. */
 export type CommandEnding =
-  | { readonly type: "exit"; readonly exit: WorkerExit }
+  | { readonly type: "exit"; readonly exit: CommandExit }
   | { readonly type: "fault"; readonly fault: string }
   | { readonly type: "lost"; readonly cause: unknown };
 

@@ -1,14 +1,15 @@
 /** A box under one lease: commands and files through workers, and the end of what the commands left (box §12). */
 import type { ExecExit } from "../../domain/box.js";
+import { refusedWorkdir } from "../../domain/command-plan.js";
 import { ServiceError } from "../../domain/errors.js";
+import { counterNotes, describeExit, statusOfStop, stopNotes } from "../../domain/exec-outcome.js";
 import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../ports/box-handle.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { BoxAccess, Clearing } from "./box-access.js";
 import { type CommandEnding, CommandRun } from "./command-run.js";
-import { counterNotes, describeExit, statusOfStop, stopNotes } from "./exec-outcome.js";
-import { makeExecBody, refusedWorkdir } from "./exec-request.js";
+import { makeExecBody } from "./exec-request.js";
 import { WorkerFiles } from "./worker-files.js";
 
 export interface DockerBoxHandleDeps {

@@ -1,8 +1,9 @@
 /** Checks, frame by frame, that a read gives what was asked for: the host counts, the box is not believed (security §7). */
 import type { FileEntry } from "../../domain/box.js";
+import { normalPath } from "../../domain/workspace-target.js";
 import type { FileFault, FileStreamEvent, ReadRequest } from "../../ports/box-handle.js";
 import { brokenFrame, FROM_WORKER, type WorkerFrame } from "./frame-codec.js";
-import { fileFaultSchema, normalPath, readEntry, readPayload } from "./worker-wire.js";
+import { fileFaultSchema, readEntry, readPayload } from "./worker-wire.js";
 
 export class ReadProgress {
   readonly #requests: readonly ReadRequest[];

@@ -1,6 +1,7 @@
 /** Files of a box over the worker's requests: one worker per request, one request per selection. */
 import type { FileEntry, StatAnswer } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import { normalPath, toTarget } from "../../domain/workspace-target.js";
 import type {
   BoxFiles,
   FileFault,
@@ -21,12 +22,10 @@ import {
   fileFaultSchema,
   listEndSchema,
   listedSchema,
-  normalPath,
   pathFaultSchema,
   readEntry,
   readPayload,
   toFileEntry,
-  toTarget,
 } from "./worker-wire.js";
 
 const DEFAULT_FILE_MODE = 0o644;

@@ -1,8 +1,8 @@
 /** One file request to a worker in the box, with a limit on how long the box may do nothing. */
 import { ServiceError } from "../../domain/errors.js";
+import { StallGuard } from "../../lib/stall-guard.js";
 import type { CallOptions } from "../../ports/options.js";
 import { FROM_WORKER, type ToWorkerType, type WorkerFrame } from "./frame-codec.js";
-import { StallGuard } from "./stall-guard.js";
 import type { WorkerLink } from "./worker-link.js";
 import type { WorkerKind } from "./worker-script.js";
 

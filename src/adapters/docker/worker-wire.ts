@@ -1,20 +1,9 @@
 /** What the worker is asked and what it answers, as JSON inside frames. Answers are untrusted: bounded and parsed here. */
 import { z } from "zod";
 import type { FileEntry, PathFault } from "../../domain/box.js";
-import { normaliseWorkspacePath } from "../../domain/workspace-path.js";
+import type { BoxCounters, CommandExit } from "../../domain/exec-outcome.js";
 import type { FileFault } from "../../ports/box-handle.js";
 import { brokenFrame, type WorkerFrame } from "./frame-codec.js";
-
-/** A path as the worker takes it: names from /workspace downwards, or the reason why it is none. */
-export type WireTarget = { readonly parts: readonly string[] } | { readonly fault: "escapes" | "bad_path" };
-
-/** @param path absolute */
-export function toTarget(path: string): WireTarget {
-  if (!path.startsWith("/")) return { fault: "bad_path" };
-  const normalised = normaliseWorkspacePath(path);
-  if (!normalised.ok) return { fault: normalised.fault };
-  return { parts: normalised.path.split("/").slice(2) };
-}
 
 const FILE_FAULTS = [
   "not_found",
@@ -63,22 +52,37 @@ const nameSchema = z
 export const listedSchema = z.array(entrySchema.extend({ names: z.array(nameSchema).min(1).max(256) }));
 export const listEndSchema = z.object({ truncated: z.boolean() });
 
-/** Counters of the box since it started; -1 where the kernel does not tell. */
 const countersSchema = z.object({ oom_kills: z.int().min(-1), pids_refused: z.int().min(-1) });
-export type BoxCounters = z.infer<typeof countersSchema>;
-export const startedSchema = countersSchema;
+type WireCounters = z.infer<typeof countersSchema>;
 
-export const exitSchema = countersSchema.extend({
-  code: z.int().min(0).max(255).nullable(),
-  signal: z.int().min(1).max(64).nullable(),
-  by: z.enum(["exit", "kill", "timeout", "quota"]),
-  /** Bytes on the disk and entries of the workspace when it was measured last. */
-  disk: z.tuple([z.int().nonnegative(), z.int().nonnegative()]).nullable(),
-  leftovers: z.int().nonnegative(),
-});
-export type WorkerExit = z.infer<typeof exitSchema>;
+export const startedSchema = countersSchema.transform(toCounters);
 
-export const sweepSchema = countersSchema.extend({ left: z.int().nonnegative() });
+export const exitSchema = countersSchema
+  .extend({
+    code: z.int().min(0).max(255).nullable(),
+    signal: z.int().min(1).max(64).nullable(),
+    by: z.enum(["exit", "kill", "timeout", "quota"]),
+    disk: z.tuple([z.int().nonnegative(), z.int().nonnegative()]).nullable(),
+    leftovers: z.int().nonnegative(),
+  })
+  .transform(
+    ({ code, signal, by, disk, leftovers, ...counters }): CommandExit => ({
+      code,
+      signal,
+      by,
+      disk,
+      leftovers,
+      ...toCounters(counters),
+    }),
+  );
+
+export const sweepSchema = countersSchema
+  .extend({ left: z.int().nonnegative() })
+  .transform(({ left, ...counters }) => ({ left, ...toCounters(counters) }));
+
+function toCounters({ oom_kills, pids_refused }: WireCounters): BoxCounters {
+  return { oomKills: oom_kills, pidsRefused: pids_refused };
+}
 
 /** @throws ServiceError when the payload is not what the schema says */
 export function readPayload<Schema extends z.ZodType>(schema: Schema, frame: WorkerFrame): z.output<Schema> {
@@ -111,10 +115,4 @@ export function toFileEntry(path: string, wire: WireEntry): FileEntry {
 
 export function readEntry(path: string, frame: WorkerFrame): FileEntry {
   return toFileEntry(path, readPayload(entrySchema, frame));
-}
-
-/** The path in its normal form; one that has none stays as it is. */
-export function normalPath(path: string): string {
-  const normalised = normaliseWorkspacePath(path);
-  return normalised.ok ? normalised.path : path;
 }

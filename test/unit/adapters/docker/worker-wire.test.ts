@@ -1,44 +1,11 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   exitSchema,
   listedSchema,
-  normalPath,
   readEntry,
   readPayload,
-  toTarget,
 } from "../../../../src/adapters/docker/worker-wire.js";
 import { ENTRY, frame } from "./scripted-link.js";
-
-describe("toTarget", () => {
-  it.each([
-    ["/workspace", { parts: [] }],
-    ["/workspace/a//b/./c/", { parts: ["a", "b", "c"] }],
-    ["/workspace/../workspace/a", { parts: ["a"] }],
-    ["/workspace/../etc", { fault: "escapes" }],
-    ["/workspaceevil/a", { fault: "escapes" }],
-    ["a", { fault: "bad_path" }],
-    ["", { fault: "bad_path" }],
-    ["/workspace/\0", { fault: "bad_path" }],
-  ])("reads %j", (path, target) => {
-    expect(toTarget(path)).toEqual(target);
-  });
-
-  it("hands no name to the worker that leads elsewhere", () => {
-    const path = fc
-      .array(fc.constantFrom("a", "..", ".", "", "b\n", "é", "-rf"))
-      .map((parts) => `/workspace/${parts.join("/")}`);
-    fc.assert(
-      fc.property(path, (text) => {
-        const target = toTarget(text);
-        const parts = "parts" in target ? target.parts : [];
-        expect(
-          parts.every((part) => part !== "" && part !== "." && part !== ".." && !part.includes("/")),
-        ).toBe(true);
-      }),
-    );
-  });
-});
 
 describe("what the worker says", () => {
   it("takes the path from us and the rest from the box", () => {
@@ -84,12 +51,5 @@ describe("what the worker says", () => {
     { code: 0, by: "exit" },
   ])("refuses an impossible exit: %j", (exit) => {
     expect(() => readPayload(exitSchema, frame("exit", 0, exit))).toThrow(/does not fit/);
-  });
-});
-
-describe("normalPath", () => {
-  it("leaves a path alone that has no normal form", () => {
-    expect(normalPath("/workspace//a/")).toBe("/workspace/a");
-    expect(normalPath("/etc")).toBe("/etc");
   });
 });

@@ -1,5 +1,4 @@
-/** Ends a link whose box does nothing while the service waits for it, or whose caller gives up. */
-import type { CallOptions } from "../../ports/options.js";
+/** Ends what does nothing while it is waited for, or whose caller gives up. */
 
 export class StallGuard implements Disposable {
   readonly #end: () => void;
@@ -8,7 +7,7 @@ export class StallGuard implements Disposable {
   #timer: NodeJS.Timeout | null = null;
   #hasStalled = false;
 
-  constructor(end: () => void, limitMs: number, { signal }: CallOptions) {
+  constructor(end: () => void, limitMs: number, { signal }: { readonly signal: AbortSignal }) {
     this.#end = end;
     this.#limitMs = limitMs;
     this.#signal = signal;
@@ -20,7 +19,7 @@ export class StallGuard implements Disposable {
     return this.#hasStalled;
   }
 
-  /** The box has so long from here for its next sign of life. */
+  /** From here it has so long for its next sign of life. */
   arm(): void {
     this.rest();
     this.#timer = setTimeout(() => {
@@ -29,7 +28,7 @@ export class StallGuard implements Disposable {
     }, this.#limitMs);
   }
 
-  /** It is not the box's turn. */
+  /** It is not its turn. */
   rest(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;

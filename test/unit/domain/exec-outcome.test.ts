@@ -4,9 +4,9 @@ import {
   describeExit,
   type ExitFacts,
   statusOfStop,
-} from "../../../../src/adapters/docker/exec-outcome.js";
+} from "../../../src/domain/exec-outcome.js";
 
-const COUNTERS = { oom_kills: 2, pids_refused: 0 };
+const COUNTERS = { oomKills: 2, pidsRefused: 0 };
 
 function facts(exit: Partial<ExitFacts["exit"]>, change: Partial<ExitFacts> = {}): ExitFacts {
   return {
@@ -50,6 +50,15 @@ describe("describeExit", () => {
     expect(exit).toMatchObject({ status, exitCode: null });
   });
 
+  it("says that the command was stopped because its supervisor was gone", () => {
+    const exit = describeExit(facts({ code: null, by: "loss" }));
+    expect(exit).toMatchObject({ status: "killed", exitCode: null });
+    expect(exit.notes.join(" ")).toContain("supervisor was ended");
+    expect(describeExit(facts({ code: null, by: "loss" }, { stopReason: "timed_out" })).status).toBe(
+      "timed_out",
+    );
+  });
+
   it("says which time limit was reached, whoever noticed first", () => {
     const note = "The command reached its time limit of 30 s and was stopped with all its processes.";
     expect(describeExit(facts({ code: null, signal: 9, by: "timeout" })).notes).toEqual([note]);
@@ -63,7 +72,7 @@ describe("describeExit", () => {
   });
 
   it("says that limits of the box struck, with their values", () => {
-    const { notes } = describeExit(facts({ code: 137, oom_kills: 3, pids_refused: 4 }));
+    const { notes } = describeExit(facts({ code: 137, oomKills: 3, pidsRefused: 4 }));
     expect(notes).toEqual([
       "The memory limit of 512 MiB was reached: 1 process was killed.",
       "The limit of 128 processes was reached: new ones were refused.",
@@ -99,9 +108,9 @@ describe("describeExit", () => {
 describe("counterNotes", () => {
   it("says nothing where the kernel does not tell, or nothing was known before", () => {
     const limits = { memoryMb: 1, pids: 1, quotaMib: 1 };
-    expect(counterNotes(null, { oom_kills: 9, pids_refused: 9 }, limits)).toEqual([]);
+    expect(counterNotes(null, { oomKills: 9, pidsRefused: 9 }, limits)).toEqual([]);
     expect(
-      counterNotes({ oom_kills: -1, pids_refused: -1 }, { oom_kills: -1, pids_refused: -1 }, limits),
+      counterNotes({ oomKills: -1, pidsRefused: -1 }, { oomKills: -1, pidsRefused: -1 }, limits),
     ).toEqual([]);
   });
 });

@@ -1,7 +1,25 @@
 /** What the end of a command means (box §12.4, security §6.2). Pure. */
-import type { ExecExit, ExecStatus } from "../../domain/box.js";
-import type { StopReason } from "./command-run.js";
-import type { BoxCounters, WorkerExit } from "./worker-wire.js";
+import type { ExecExit, ExecStatus } from "./box.js";
+
+/** Why the service stopped a command. `abandoned`: nobody waits for it any more. */
+export type StopReason = "timed_out" | "cancelled" | "abandoned";
+
+/** Counters of the whole box since it started; -1 where the kernel does not tell. */
+export interface BoxCounters {
+  readonly oomKills: number;
+  readonly pidsRefused: number;
+}
+
+/** How a command ended, as told from inside the box. */
+export interface CommandExit extends BoxCounters {
+  readonly code: number | null;
+  readonly signal: number | null;
+  /** Who ended it; `loss`: its supervisor died, and the box stopped the command for that. */
+  readonly by: "exit" | "kill" | "timeout" | "quota" | "loss";
+  /** Bytes on the disk and entries of the workspace when it was measured last. */
+  readonly disk: readonly [number, number] | null;
+  readonly leftovers: number;
+}
 
 /** Limits in force, for the notes. */
 export interface BoxLimits {
@@ -12,7 +30,7 @@ export interface BoxLimits {
 }
 
 export interface ExitFacts {
-  readonly exit: WorkerExit;
+  readonly exit: CommandExit;
   readonly countersAtStart: BoxCounters | null;
   /** Null when the service did not stop the command. */
   readonly stopReason: StopReason | null;
@@ -43,7 +61,10 @@ const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map([
   [31, "SIGSYS"],
 ]);
 
-/** The exit of a command whose worker told how it ended. */
+const LOSS_NOTE =
+  "The command's supervisor was ended or did not answer, so the command was stopped with all its processes.";
+
+/** The exit of a command whose end was told from inside the box. */
 export function describeExit(facts: ExitFacts): ExecExit {
   const { exit } = facts;
   const status = statusOf(facts);
@@ -55,6 +76,7 @@ export function describeExit(facts: ExitFacts): ExecExit {
     notes: [
       ...stopNotes(status, facts.timeoutMs),
       ...(status === "killed" && exit.by === "exit" && exit.signal !== null ? [signalNote(exit.signal)] : []),
+      ...(exit.by === "loss" ? [LOSS_NOTE] : []),
       ...limitNotes(facts),
       ...leftoverNotes(exit.leftovers),
     ],
@@ -63,7 +85,7 @@ export function describeExit(facts: ExitFacts): ExecExit {
 
 function statusOf({ exit, stopReason }: ExitFacts): ExecStatus {
   if (exit.by === "timeout") return "timed_out";
-  if (exit.by === "kill") return statusOfStop(stopReason);
+  if (exit.by === "kill" || exit.by === "loss") return statusOfStop(stopReason);
   if (exit.by === "quota") return "killed";
   return exit.code === null ? "killed" : "completed";
 }
@@ -94,7 +116,7 @@ function limitNotes({ exit, countersAtStart, limits }: ExitFacts): string[] {
   return notes;
 }
 
-function quotaNotes({ by, disk }: WorkerExit, { quotaMib }: BoxLimits): string[] {
+function quotaNotes({ by, disk }: CommandExit, { quotaMib }: BoxLimits): string[] {
   if (by !== "quota" || disk === null) return [];
   const [sizeBytes, entries] = disk;
   const use =
@@ -108,8 +130,8 @@ function quotaNotes({ by, disk }: WorkerExit, { quotaMib }: BoxLimits): string[]
 export function counterNotes(before: BoxCounters | null, after: BoxCounters, limits: BoxLimits): string[] {
   if (before === null) return [];
   const notes: string[] = [];
-  const killed = after.oom_kills - before.oom_kills;
-  const refused = after.pids_refused - before.pids_refused;
+  const killed = after.oomKills - before.oomKills;
+  const refused = after.pidsRefused - before.pidsRefused;
   if (killed > 0)
     notes.push(
       `The memory limit of ${limits.memoryMb} MiB was reached: ${count(killed, "process was", "processes were")} killed.`,
