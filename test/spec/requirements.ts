@@ -414,7 +414,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "FLOW-18",
     rule: "runs §9.3, 19.4",
     says: "the client drops its SSE connection in the middle / run / it goes on and the result can be fetched; an explicit cancel stops a running exec within 1 s",
-    issue: 4,
   },
   {
     id: "FLOW-19",
@@ -1167,7 +1166,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "KEY-19",
     rule: "box §4.6",
     says: "the engine is unavailable, a box is needed / run / the run fails with that error",
-    issue: 3,
   },
   {
     id: "KEY-20",
@@ -1585,7 +1583,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "TOOL-01",
     rule: "box §13",
     says: "no engine; it comes back / tool list / native tools absent; present",
-    issue: 3,
   },
   {
     id: "TOOL-02",
@@ -1631,7 +1628,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "TOOL-10",
     rule: "box §13",
     says: "the engine is lost between listing and call / called / refused at the call",
-    issue: 3,
   },
   {
     id: "TOOL-11",
