@@ -9,6 +9,8 @@ export interface StoredBlob {
 /** Bytes on their way in: nothing is visible until `commit`; disposing without it leaves nothing behind. */
 export interface BlobStaging extends AsyncDisposable {
   write(bytes: Uint8Array): Promise<void>;
+  /** What was written so far, for bytes that only pass through and are never committed; not after the end. */
+  read(options: CallOptions): AsyncIterable<Uint8Array>;
   /** Flushes to the disk and makes the bytes readable under their sha256; equal bytes are kept once. */
   commit(): Promise<StoredBlob>;
 }

@@ -1,5 +1,6 @@
 /** A file on its way in: nothing of it is visible before `commit`; disposing without it leaves nothing behind. */
 import type { BlobStaging, StoredBlob } from "../ports/blob-store.js";
+import type { CallOptions } from "../ports/options.js";
 import { SNIFFED_BYTES } from "../ports/sniff-mime-type.js";
 
 export class StagedFile implements AsyncDisposable {
@@ -28,6 +29,11 @@ export class StagedFile implements AsyncDisposable {
     const first = Uint8Array.from(bytes.subarray(0, SNIFFED_BYTES - this.#headBytes));
     this.#head.push(first);
     this.#headBytes += first.byteLength;
+  }
+
+  /** What was written so far, for bytes that only pass through. */
+  read(options: CallOptions): AsyncIterable<Uint8Array> {
+    return this.#staging.read(options);
   }
 
   async commit(): Promise<StoredBlob> {

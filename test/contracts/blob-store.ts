@@ -77,6 +77,22 @@ function describeWriting(make: Make): void {
     expect(await store.it.blobs.size(sha256Of(bytes))).toBeNull();
   });
 
+  it("gives back what passes through a staging, while nothing of it is kept", async () => {
+    await using store = await make();
+    const bytes = Buffer.from("a\0b\u00ffc".repeat(50_000), "latin1");
+    await using staging = await store.it.blobs.stage();
+    await staging.write(bytes.subarray(0, 7));
+    await staging.write(bytes.subarray(7));
+    for (const _time of ["first", "again"]) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of staging.read(patient)) pieces.push(piece);
+      expect(bytes.equals(Buffer.concat(pieces))).toBe(true);
+    }
+    expect(await store.it.blobs.size(sha256Of(bytes))).toBeNull();
+    await staging[Symbol.asyncDispose]();
+    await expect(staging.read(patient)[Symbol.asyncIterator]().next()).rejects.toThrow("ended");
+  });
+
   it("does not see later changes of the buffer it was given", async () => {
     await using store = await make();
     await using staging = await store.it.blobs.stage();

@@ -1,8 +1,10 @@
 /** Bytes on their way into a file of a random name: hashed while they are written, gone unless they are committed. */
 import type { Hash } from "node:crypto";
-import { type FileHandle, rm } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { ServiceError } from "../../domain/errors.js";
 import type { BlobStaging, StoredBlob } from "../../ports/blob-store.js";
+import type { CallOptions } from "../../ports/options.js";
+import { readPieces } from "./read-pieces.js";
 
 export interface FileStagingDeps {
   readonly path: string;
@@ -33,6 +35,12 @@ export class FileStaging implements BlobStaging {
       this.#state = "ended";
       throw error;
     }
+  }
+
+  async *read(options: CallOptions): AsyncIterable<Uint8Array> {
+    this.#checkOpen();
+    await using file = await open(this.#deps.path, "r");
+    yield* readPieces(file, { start: 0, stop: this.#sizeBytes }, options);
   }
 
   async commit(): Promise<StoredBlob> {

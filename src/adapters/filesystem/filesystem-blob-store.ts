@@ -12,6 +12,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import { FileStaging, translateFull } from "./file-staging.js";
+import { readPieces } from "./read-pieces.js";
 
 export interface FilesystemBlobDeps {
   /** Directory of the store; made if it is missing. */
@@ -20,8 +21,6 @@ export interface FilesystemBlobDeps {
   readonly ids: IdSource;
 }
 
-/** Bytes that come out in one piece of a read. */
-const PIECE_BYTES = 65_536;
 /** Nobody waits long for one blob: whoever holds its lock renames or removes one file. */
 const PATIENT = { signal: new AbortController().signal };
 
@@ -66,16 +65,8 @@ export class FilesystemBlobStore implements BlobStore {
     options.signal.throwIfAborted();
     await using file = await this.#openBlob(sha256);
     const { size } = await file.stat();
-    let position = range?.start ?? 0;
     const stop = Math.min(size, (range?.end ?? Infinity) + 1);
-    while (position < stop) {
-      options.signal.throwIfAborted();
-      const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, stop - position));
-      const { bytesRead } = await file.read(piece, 0, piece.byteLength, position);
-      if (bytesRead === 0) throw new ServiceError("internal", "A stored file is shorter than it was.");
-      position += bytesRead;
-      yield piece.subarray(0, bytesRead);
-    }
+    yield* readPieces(file, { start: range?.start ?? 0, stop }, options);
   }
 
   async *list(committedBefore: number, options: CallOptions): AsyncIterable<string> {

@@ -37,6 +37,13 @@ export class MemoryBlobStore implements BlobStore {
         this.#checkCapacity(pieces, bytes);
         pieces.push(Uint8Array.from(bytes));
       },
+      async *read({ signal }) {
+        if (closed) throw new Error(STAGING_ENDED);
+        for (const piece of pieces) {
+          signal.throwIfAborted();
+          yield Uint8Array.from(piece);
+        }
+      },
       commit: async () => {
         if (closed) throw new Error(STAGING_ENDED);
         closed = true;

@@ -32,6 +32,15 @@ describe("StagedFile", () => {
     expect([sizeBytes, await blobs.size(sha256)]).toEqual([5, 5]);
   });
 
+  it("gives back what only passes through", async () => {
+    await using staged = new StagedFile(await blobs.stage());
+    await staged.write(Buffer.from("hel"));
+    await staged.write(Buffer.from("lo"));
+    const pieces: Uint8Array[] = [];
+    for await (const piece of staged.read({ signal: new AbortController().signal })) pieces.push(piece);
+    expect(Buffer.concat(pieces).toString()).toBe("hello");
+  });
+
   it("takes nothing after it was disposed of", async () => {
     const staged = new StagedFile(await blobs.stage());
     await staged[Symbol.asyncDispose]();
