@@ -83,12 +83,21 @@ export interface RunFilter {
   readonly after?: RunId | undefined;
 }
 
+/** Which chat a run came from, and when (Unix milliseconds). */
+export interface RunChat {
+  /** `launcher_type:launcher_id`. */
+  readonly chat: string;
+  readonly createdAt: number;
+}
+
 export interface RunStore {
   create(run: RunRecord): Promise<void>;
   /** @returns null for an unknown id and for one of another tenant */
   get(tenant: string, id: RunId): Promise<RunRecord | null>;
   /** Newest first. After a run that is not there the page is empty. */
   list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]>;
+  /** Where the newest `limit` runs of a session came from: one entry a run, newest first. */
+  listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]>;
   /** @returns false when the run is terminal: nothing was changed. A terminal state is `finish`'s to write. */
   update(id: RunId, change: RunChange): Promise<boolean>;
   /** @returns the event with its number; null when the run is terminal already */

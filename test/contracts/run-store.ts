@@ -136,6 +136,23 @@ function describeListing(make: () => Promise<Opened<RunStore>>): void {
     expect(ids(await store.it.list("main", { limit: 10 }))).toEqual(["run_b", "run_a", "run_c"]);
   });
 
+  it("says where the newest runs of a session came from", async () => {
+    await using store = await make();
+    const session = { id: "ses_1" as const, key: "global" };
+    const bob = { ...person, launcher_type: "group", launcher_id: "b:ob" };
+    await store.it.create(aRun({ id: "run_1", session, createdAt: 1 }));
+    await store.it.create(aRun({ id: "run_2", session, createdAt: 2, chat: bob }));
+    await store.it.create(aRun({ id: "run_3", session, createdAt: 3 }));
+    await store.it.create(aRun({ id: "run_4", session: { ...session, id: "ses_2" } }));
+    await store.it.create(aRun({ id: "run_5", session, tenant: "other" }));
+    expect(await store.it.listChats("main", "ses_1", 2)).toEqual([
+      { chat: "person:42", createdAt: 3 },
+      { chat: "group:b:ob", createdAt: 2 },
+    ]);
+    expect(await store.it.listChats("main", "ses_1", 10)).toHaveLength(3);
+    expect(await store.it.listChats("main", "ses_none", 10)).toEqual([]);
+  });
+
   it("goes on after the last run of the page before", async () => {
     await using store = await make();
     for (const id of ["run_1", "run_2", "run_3"] as const) await store.it.create(aRun({ id }));

@@ -1,9 +1,10 @@
 /** The ledger in memory: a double for tests that keeps the promises of the port. */
-import type { RunId } from "../../domain/ids.js";
+import type { RunId, SessionId } from "../../domain/ids.js";
 import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
 import type {
   NewRunEvent,
   RunChange,
+  RunChat,
   RunFilter,
   RunOutcome,
   RunRecord,
@@ -39,6 +40,13 @@ export class MemoryRunStore implements RunStore {
       .slice(start)
       .filter((record) => passes(record, filter))
       .slice(0, filter.limit);
+  }
+
+  async listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]> {
+    return (await this.list(tenant, { session, limit })).map(({ chat, createdAt }) => ({
+      chat: `${chat.launcher_type}:${chat.launcher_id}`,
+      createdAt,
+    }));
   }
 
   async update(id: RunId, change: RunChange): Promise<boolean> {

@@ -1,10 +1,11 @@
 /** The ledger in SQL (runs §20). */
 import type { Kysely } from "kysely";
-import type { RunId } from "../../domain/ids.js";
+import type { RunId, SessionId } from "../../domain/ids.js";
 import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
 import type {
   NewRunEvent,
   RunChange,
+  RunChat,
   RunFilter,
   RunOutcome,
   RunRecord,
@@ -69,6 +70,17 @@ export class SqlRunStore implements RunStore {
       );
     const rows = await query.orderBy("run.position", "desc").limit(filter.limit).execute();
     return withAttachments(this.#db, rows);
+  }
+
+  async listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]> {
+    return this.#db
+      .selectFrom("run")
+      .select(["chat_key as chat", "created_at as createdAt"])
+      .where("tenant", "=", tenant)
+      .where("session_id", "=", session)
+      .orderBy("position", "desc")
+      .limit(limit)
+      .execute();
   }
 
   async update(id: RunId, change: RunChange): Promise<boolean> {
