@@ -242,7 +242,8 @@ void command_take_news(struct server *server, struct command *command)
 {
     struct news news;
     ssize_t got = recv(command->control, &news, sizeof news, MSG_DONTWAIT);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+    /* A reset says that it left without reading an order; what it said before still comes. */
+    if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
         return;
     if (got != (ssize_t)sizeof news) {
         close_fd(&command->control);

@@ -36,3 +36,37 @@ void frame_write_header(uint8_t *header, const struct frame *frame)
     put_u8(&writer, frame->flags);
     put_u16(&writer, 0);
 }
+
+/* The payload of each type, requests with their window first. */
+static const char *shape_of(uint8_t type)
+{
+    static const char *const shapes[] = {
+        [HOST_HELLO] = "22s",
+        [HOST_CREDIT] = "14",
+        [HOST_CANCEL] = "",
+        [HOST_END] = "",
+        [HOST_KILL] = "11",
+        [HOST_SIGNAL] = "1",
+        [HOST_RESIZE] = "22",
+        [REQUEST_SPAWN] = "4*(s)*(s)s1228*(18)",
+        [REQUEST_STAT] = "4*(s)",
+        [REQUEST_LIST] = "4s24*(s)",
+        [REQUEST_READ] = "4*(s88s)",
+        [REQUEST_WRITE] = "4*(s18s2)",
+        [REQUEST_REMOVE] = "4*(ss1)",
+        [REQUEST_RESET] = "4*(s)",
+        [REQUEST_MKDIR] = "4*(s)",
+        [REQUEST_RENAME] = "4ss1",
+        [REQUEST_TAR_OUT] = "4s",
+        [REQUEST_TAR_IN] = "4s8",
+        [REQUEST_PROCESSES] = "",
+        [REQUEST_USAGE] = "",
+    };
+    return type < sizeof shapes / sizeof shapes[0] ? shapes[type] : NULL;
+}
+
+bool frame_fits(const struct frame *frame)
+{
+    const char *shape = shape_of(frame->type);
+    return shape == NULL || shape_fits(frame->payload, shape);
+}

@@ -21,6 +21,9 @@ enum frame_state { FRAME_COMPLETE, FRAME_INCOMPLETE, FRAME_BROKEN };
 /* Looks at the beginning of `bytes`; a complete frame takes HEADER_BYTES + payload.length of them. */
 enum frame_state frame_parse(struct bytes bytes, struct frame *frame);
 
+/* Whether the payload has the layout of its type. */
+bool frame_fits(const struct frame *frame);
+
 void frame_write_header(uint8_t *header, const struct frame *frame);
 
 #endif

@@ -119,7 +119,12 @@ static int run(char **arguments)
     struct root root = {.fd = -1};
     struct supervision supervision = {.root = &root, .stdio = {.in = 0, .out = 1, .error = 2}, .is_alone = true};
     struct spawn_plan plan = {
-        .argv = arguments + 2, .envp = environ, .timeout_ms = seconds * 1000, .limits = {no_limits, sizeof no_limits}};
+        .argv = arguments + 2,
+        .envp = environ,
+        .cwd = {no_limits, 0},
+        .timeout_ms = seconds * 1000,
+        .limits = {no_limits, sizeof no_limits},
+    };
     block_signals();
     supervision.control = watch_ends();
     /* Where the command runs is where we were started. */

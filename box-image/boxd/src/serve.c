@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -23,6 +24,8 @@ enum {
 };
 /* How long the end waits for the trees of all commands. */
 #define CLEARING_LIMIT (5 * SECONDS)
+/* How long supervisors may take for it before the server does it without them. */
+#define OWN_CLEARING (1500 * MILLISECONDS)
 #define FAREWELL_LIMIT (200 * MILLISECONDS)
 
 enum source_kind { SOURCE_NEWS, SOURCE_OUTPUT, SOURCE_INPUT, SOURCE_MESSAGE, SOURCE_CONTENTS };
@@ -233,17 +236,27 @@ static void go_round(struct server *server, struct watch_list *list)
     channel_dispatch(server);
 }
 
+/* Whoever stopped its supervisor does not live on for that. */
+static void kill_supervisors(const struct server *server)
+{
+    for (size_t index = 0; index < MAX_COMMANDS; index++)
+        if (server->commands[index].is_used && server->commands[index].supervisor != 0)
+            kill(server->commands[index].supervisor, SIGKILL);
+}
+
 /* Ends everything that runs, as far as that can be had in time. */
 static void clear(struct server *server)
 {
-    int64_t until = now_ns() + CLEARING_LIMIT;
+    int64_t begin = now_ns();
     for (size_t index = 0; index < MAX_COMMANDS; index++)
         if (server->commands[index].is_used)
             command_abandon(&server->commands[index]);
     for (size_t index = 0; index < MAX_FILE_REQUESTS; index++)
         if (server->requests[index].is_used)
             request_cancel(&server->requests[index]);
-    while (reap_children(server) && now_ns() < until) {
+    while (reap_children(server) && now_ns() - begin < CLEARING_LIMIT) {
+        if (now_ns() - begin > OWN_CLEARING)
+            kill_supervisors(server);
         sweep_strays(server);
         pause_ns(SWEEP_PAUSE_MS * MILLISECONDS);
     }

@@ -9,9 +9,6 @@
 #include "files-open.h"
 #include "wire.h"
 
-/* The layout of REQUEST_SPAWN: window, argv, env, cwd, flags, rows, columns, time limit (ms), limits. */
-#define SPAWN_SHAPE "4*(s)*(s)s1228*(18)"
-
 /* What the server must know of the request before it forks. */
 struct spawn_modes {
     uint32_t window;

@@ -111,7 +111,8 @@ static int compare_numbers(const void *left, const void *right)
 
 void close_others(int *kept, size_t count)
 {
-    qsort(kept, count, sizeof *kept, compare_numbers);
+    if (count > 0)
+        qsort(kept, count, sizeof *kept, compare_numbers);
     unsigned next = 3;
     for (size_t index = 0; index < count; index++) {
         if (kept[index] < (int)next)

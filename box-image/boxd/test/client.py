@@ -134,7 +134,7 @@ class Client:
         self.start(self.process.stdout, self.process.stdin, greet, read)
 
     def start(self, source, sink, greet=True, read=True):
-        self.source, self.sink = source, sink
+        self.source, self.sink, self.strange, self.ending = source, sink, [], None
         self.calls, self.identity, self.lock = {}, 0, threading.Lock()
         self.channel = Call(self, 0)
         self.calls[0] = self.channel
@@ -177,7 +177,9 @@ class Client:
     def take(self, one):
         with self.lock:
             call = self.calls.get(one.id)
-        assert call is not None, f"a frame for nobody: {one}"
+        if call is None:
+            self.strange.append(one)
+            return
         if one.type in (B_CREDIT, B_DONE):
             with call.ready:
                 call.is_over = one.type == B_DONE
@@ -358,6 +360,11 @@ class Client:
 
     def close(self):
         """@returns (exit code, stderr)"""
+        if self.ending is None:
+            self.ending = self.finish()
+        return self.ending
+
+    def finish(self):
         try:
             self.sink.close()
         except OSError:
