@@ -1,17 +1,11 @@
 #!/usr/bin/env node
 /** The process: command word, config, compose, listen, signals, drain, exit code. */
-import { type Composed, compose, findRunnerFaults, VERSION } from "./compose.js";
+import { readServiceVersion } from "./compose/service-version.js";
+import { type Composed, compose, findRunnerFaults } from "./compose.js";
 import { CONFIG_EXIT_CODE, describeLoadedConfig } from "./config/check-config.js";
 import type { Config } from "./config/config-schema.js";
 import { type LoadedConfig, loadConfig } from "./config/load-config.js";
 import { toServiceError } from "./domain/errors.js";
-
-const USAGE = `berth ${VERSION}
-
-  berth                    start the service (configuration: BERTH_CONFIG, else berth.yaml, else built in)
-  berth check-config FILE  check a configuration file without starting
-  berth --version
-`;
 
 /** Exit codes besides those of the configuration: software failure, service unavailable (sysexits). */
 const EXIT_USAGE = 64;
@@ -39,15 +33,15 @@ async function main(words: readonly string[]): Promise<number> {
       return loaded.ok ? 0 : CONFIG_EXIT_CODE;
     }
     case "--version":
-      process.stdout.write(`${VERSION}\n`);
+      process.stdout.write(`${readServiceVersion()}\n`);
       return 0;
     case "--help":
     case "-h":
     case "help":
-      process.stdout.write(USAGE);
+      process.stdout.write(usage());
       return 0;
     default:
-      return fail(`Unknown command "${command}".\n\n${USAGE}`, EXIT_USAGE);
+      return fail(`Unknown command "${command}".\n\n${usage()}`, EXIT_USAGE);
   }
 }
 
@@ -92,7 +86,7 @@ function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url:
   const text =
     'Here is a table.\\n```bash\\nhead -3 \\"$BERTH_INBOX\\"/0/*; wc -l \\"$BERTH_INBOX\\"/0/* > \\"$BERTH_OUTBOX/lines.txt\\"\\n```';
   const lines = [
-    `Berth ${VERSION} listens on ${url}`,
+    `Berth ${readServiceVersion()} listens on ${url}`,
     `Model: ${model}`,
     ...notices,
     "Try it, in another terminal (a message with a file):",
@@ -107,6 +101,15 @@ function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url:
 function modelLine({ models }: Config): string {
   const [first] = models;
   return first === undefined ? "demo (offline)" : `${first.model} at ${new URL(first.base_url).host}`;
+}
+
+function usage(): string {
+  return `berth ${readServiceVersion()}
+
+  berth                    start the service (configuration: BERTH_CONFIG, else berth.yaml, else built in)
+  berth check-config FILE  check a configuration file without starting
+  berth --version
+`;
 }
 
 function fail(text: string, code: number): number {

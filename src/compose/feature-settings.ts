@@ -1,0 +1,110 @@
+/** What each feature takes from the configuration: the file's words and units become theirs. Pure. */
+import type { OpenAiModelSettings } from "../adapters/openai/settings.js";
+import { resolveBoxSettings } from "../box/box-policy.js";
+import type { Config } from "../config/config-schema.js";
+import { DEMO_MODEL_ID, type ModelConfig } from "../config/model-settings.js";
+import type { PipelineConfig } from "../config/pipeline-settings.js";
+import type { BoxSettings } from "../domain/box.js";
+import type { HttpSettings } from "../http/create-app.js";
+import type { ModelFacts } from "../runs/authorise-resources.js";
+import type { RunBoxDeps } from "../runs/host/run-box.js";
+import type { Pipelines } from "../runs/resolve-binding.js";
+
+const DEMO_FACTS: ModelFacts = {
+  id: DEMO_MODEL_ID,
+  type: "llm",
+  provider: "demo",
+  abilities: ["func_call"],
+  contextWindow: null,
+  maxOutputTokens: null,
+};
+
+/** Of every model that a pipeline may select, the offline one among them. */
+export function toModelFacts(models: readonly ModelConfig[]): ReadonlyMap<string, ModelFacts> {
+  return new Map([...models.map(describeModel), DEMO_FACTS].map((facts) => [facts.id, facts]));
+}
+
+function describeModel(model: ModelConfig): ModelFacts {
+  return {
+    id: model.id,
+    type: "llm",
+    provider: new URL(model.base_url).host,
+    abilities: model.abilities,
+    contextWindow: model.context_window === 0 ? null : model.context_window,
+    maxOutputTokens: model.max_output_tokens,
+  };
+}
+
+export function toModelSettings(model: ModelConfig): OpenAiModelSettings {
+  return {
+    baseUrl: model.base_url,
+    apiKey: model.api_key,
+    model: model.model,
+    extraArgs: model.extra_args,
+    abilities: model.abilities,
+    maxOutputTokens: model.max_output_tokens,
+    firstChunkMs: model.first_chunk_sec * 1000,
+    idleMs: model.idle_sec * 1000,
+  };
+}
+
+export function toFileLimits({
+  inbound,
+  export: outgoing,
+}: Config): Pick<RunBoxDeps, "importLimits" | "exportLimits"> {
+  return {
+    importLimits: {
+      maxFileBytes: inbound.max_file_bytes,
+      maxFiles: inbound.max_files,
+      maxTotalBytes: inbound.max_total_bytes,
+      urlTimeoutMs: inbound.url_timeout_sec * 1000,
+    },
+    exportLimits: {
+      maxFileBytes: outgoing.max_file_bytes,
+      maxFiles: outgoing.max_files,
+      maxTotalBytes: outgoing.max_total_bytes,
+    },
+  };
+}
+
+export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {
+  const byId = new Map(
+    pipelines.map(({ id, runner, runner_config, policy, deadline }) => [
+      id,
+      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, deadlineSec: deadline },
+    ]),
+  );
+  return { defaultId, byId };
+}
+
+/** @throws ServiceError `box.validation` for limits that no box can have */
+export function toBoxSettings({ boxes }: Config): BoxSettings {
+  return resolveBoxSettings(boxes.profile, {
+    image: boxes.image,
+    cpus: boxes.cpus,
+    memoryMb: boxes.memory_mb,
+    pidsLimit: boxes.pids_limit,
+    readOnlyRootfs: boxes.read_only_rootfs,
+    workspaceMode: boxes.workspace_mode,
+    workspaceQuotaMb: boxes.workspace_mb,
+    execTimeoutSec: boxes.exec_timeout_sec,
+  });
+}
+
+export function toHttpSettings({ server, limits, inbound }: Config, version: string): HttpSettings {
+  return {
+    version,
+    keys: server.keys,
+    publicUrl: server.public_url,
+    jsonBodyBytes: limits.json_body_bytes,
+    requestsPerMinute: limits.requests_per_minute,
+    runsPerMinute: limits.runs_per_minute,
+    eventStreams: limits.event_streams,
+    authFailuresPerMinute: limits.auth_failures_per_minute,
+    inbound: {
+      maxFileBytes: inbound.max_file_bytes,
+      maxFiles: inbound.max_files,
+      maxTotalBytes: inbound.max_total_bytes,
+    },
+  };
+}

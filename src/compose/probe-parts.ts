@@ -1,0 +1,29 @@
+/** Whether store, boxes and models can do their work, each by itself (api §7). */
+import type { BoxService } from "../box/box-service.js";
+import type { PartReadiness } from "../http/readiness.js";
+import type { CallOptions } from "../ports/options.js";
+
+export interface ProbedParts {
+  /** Fails when the database does not answer. */
+  readonly stores: { ping(): Promise<void> };
+  readonly boxes: Pick<BoxService, "status">;
+  /** Models besides the offline one. */
+  readonly configuredModels: number;
+}
+
+export async function probeParts(
+  { stores, boxes, configuredModels }: ProbedParts,
+  options: CallOptions,
+): Promise<readonly PartReadiness[]> {
+  const store = await stores.ping().then(
+    () => null,
+    () => "The database does not answer.",
+  );
+  const status = await boxes.status(options);
+  const isWell = status.available || !status.enabled;
+  return [
+    { name: "store", ok: store === null, reason: store },
+    { name: "boxes", ok: isWell, reason: isWell ? null : status.reason },
+    { name: "models", ok: true, reason: configuredModels === 0 ? "Only the offline demo model." : null },
+  ];
+}

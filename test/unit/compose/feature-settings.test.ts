@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import {
+  toBoxSettings,
+  toFileLimits,
+  toHttpSettings,
+  toModelFacts,
+  toModelSettings,
+  toPipelines,
+} from "../../../src/compose/feature-settings.js";
+import { completeConfig } from "../../../src/config/complete-config.js";
+import { settingsSchema } from "../../../src/config/config-schema.js";
+
+const MODEL = { id: "main", base_url: "http://models.example:8080/v1", model: "m", first_chunk_sec: 1.5 };
+
+const configOf = (settings: Readonly<Record<string, unknown>>) =>
+  completeConfig(settingsSchema.parse(settings), {}, "/srv").config;
+
+describe("what features take from the configuration", () => {
+  it("offers every configured model and the offline one, by id", () => {
+    const facts = toModelFacts(configOf({ models: [{ ...MODEL, context_window: 0 }] }).models);
+    expect([...facts.keys()]).toEqual(["main", "demo"]);
+    expect(facts.get("main")).toMatchObject({ provider: "models.example:8080", contextWindow: null });
+  });
+
+  it("turns seconds of a model into milliseconds", () => {
+    const [model] = configOf({ models: [MODEL] }).models;
+    expect(model === undefined ? null : toModelSettings(model)).toMatchObject({
+      baseUrl: MODEL.base_url,
+      firstChunkMs: 1500,
+      idleMs: 120_000,
+    });
+  });
+
+  it("gives the limits of files to both ways", () => {
+    const limits = toFileLimits(configOf({ inbound: { url_timeout_sec: 7 }, export: { max_files: 3 } }));
+    expect(limits).toMatchObject({
+      importLimits: { maxFiles: 20, urlTimeoutMs: 7000 },
+      exportLimits: { maxFiles: 3, maxTotalBytes: 52_428_800 },
+    });
+  });
+
+  it("finds pipelines by their name", () => {
+    const { default_pipeline, pipelines } = configOf({});
+    const { defaultId, byId } = toPipelines(default_pipeline, pipelines);
+    expect(byId.get(defaultId)).toMatchObject({
+      runnerId: "plugin:berth/local-agent/default",
+      deadlineSec: null,
+    });
+  });
+
+  it("lets the operator's box settings replace the profile's", () => {
+    const settings = toBoxSettings(configOf({ boxes: { memory_mb: 300, workspace_mb: 0 } }));
+    expect(settings).toMatchObject({ memoryMb: 300, workspaceQuotaMb: 0, cpus: 1, network: "none" });
+  });
+
+  it("gives the surface its limits, its keys and the version", () => {
+    const server = { public_url: "https://b.example", keys: [{ key: "secret", tenant: "main" }] };
+    expect(toHttpSettings(configOf({ server, limits: { event_streams: 5 } }), "1.2.3")).toMatchObject({
+      version: "1.2.3",
+      publicUrl: "https://b.example",
+      keys: [{ key: "secret", tenant: "main", role: "client" }],
+      eventStreams: 5,
+      inbound: { maxFiles: 20 },
+    });
+  });
+});
