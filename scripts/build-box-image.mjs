@@ -1,6 +1,7 @@
 /**
  * Builds the image of boxes through the engine (design §4): `--target slim|full|max` (default full) with the smaller
- * ones on the way. Nothing happens when the image of this box-image/ is there already.
+ * ones on the way, and the image of boxd; `--target boxd` that one alone. Nothing happens when the images of this
+ * box-image/ are there already.
  *
  *   --base NAME   start from this image   --fresh   new base and no build cache, for security updates
  */
@@ -20,45 +21,70 @@ import { packFolder } from "./lib/tar.mjs";
 
 /** @typedef {(detail: string) => void} Report */
 
-const REPOSITORY = "berth-box";
+/**
+ * One image: its tag carries the hash of what it is made of, `alias` names the newest. Without a smoke test `program` is null.
+ * @typedef {{ repository: string, target: string, tag: string, alias: string, context: Buffer, program: string | null }} Plan
+ */
+
 const TARGETS = ["slim", "full", "max"];
+const HELPER = "boxd";
 const SILENCE_MS = 600_000;
 const FOLDER = fileURLToPath(new URL("../box-image/", import.meta.url));
 const DPKG_OPTIONS = join(FOLDER, "rootfs/etc/dpkg/dpkg.cfg.d/berth");
 
 /**
  * @param {{ target?: string | undefined, base?: string | undefined, fresh?: boolean }} [options]
- * @returns {Promise<void>} when the tags `berth-box:<target>` name images of this box-image/
+ * @returns {Promise<void>} when the tags `berth-box:<target>` and `berth-boxd:latest` name images of this box-image/
  */
 export async function buildBoxImage({ target = "full", base, fresh = false } = {}) {
   const engine = new Engine(process.env);
-  const context = packFolder(FOLDER, ["Dockerfile", "rootfs"]);
-  const program = readFileSync(join(FOLDER, "smoke-test.py"), "utf8");
-  const images = TARGETS.slice(0, TARGETS.indexOf(target) + 1).map((name) => {
-    const hash = createHash("sha256").update(context).update(program).update(name).digest("hex").slice(0, 12);
-    return { target: name, tag: `${name}-${hash}` };
-  });
+  const images = [planHelper(), ...planBoxes(TARGETS.slice(0, TARGETS.indexOf(target) + 1))];
   if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
   await withLock("box-image", async () => {
     // Another process may have built it while this one waited.
     if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
-    await build(engine, { images, context, program, base, fresh });
+    await build(engine, { images, base, fresh });
   });
 }
 
-/** @param {readonly { tag: string }[]} images */
-const namesOf = (images) => images.map(({ tag }) => `${REPOSITORY}:${tag}`).join(", ");
+/**
+ * @param {readonly string[]} targets
+ * @returns {Plan[]}
+ */
+function planBoxes(targets) {
+  const context = packFolder(FOLDER, ["Dockerfile", "rootfs"]);
+  const program = readFileSync(join(FOLDER, "smoke-test.py"), "utf8");
+  return targets.map((target) => {
+    const hash = createHash("sha256")
+      .update(context)
+      .update(program)
+      .update(target)
+      .digest("hex")
+      .slice(0, 12);
+    return { repository: "berth-box", target, tag: `${target}-${hash}`, alias: target, context, program };
+  });
+}
+
+/** @returns {Plan} of boxd, which starts from the same base and shares nothing else with the boxes */
+function planHelper() {
+  const context = packFolder(join(FOLDER, HELPER), ["Dockerfile", "Makefile", "src"]);
+  const tag = createHash("sha256").update(context).digest("hex").slice(0, 12);
+  return { repository: "berth-boxd", target: HELPER, tag, alias: "latest", context, program: null };
+}
+
+/** @param {readonly Plan[]} images */
+const namesOf = (images) => images.map(({ repository, tag }) => `${repository}:${tag}`).join(", ");
 
 /**
  * @param {Engine} engine
- * @param {readonly { target: string, tag: string }[]} images
+ * @param {readonly Plan[]} images
  * @returns {Promise<boolean>} whether all of them were there
  */
 async function tagExisting(engine, images) {
-  for (const { target, tag } of images) {
+  for (const { repository, tag, alias } of images) {
     try {
-      await engine.text("POST", `/images/${REPOSITORY}:${tag}/tag`, {
-        query: { repo: REPOSITORY, tag: target },
+      await engine.text("POST", `/images/${repository}:${tag}/tag`, {
+        query: { repo: repository, tag: alias },
       });
     } catch (error) {
       if (error instanceof EngineError && error.status === 404) return false;
@@ -70,12 +96,11 @@ async function tagExisting(engine, images) {
 
 /**
  * @param {Engine} engine
- * @param {{ images: readonly { target: string, tag: string }[], context: Buffer, program: string,
- *   base: string | undefined, fresh: boolean }} plan
+ * @param {{ images: readonly Plan[], base: string | undefined, fresh: boolean }} plan
  */
-async function build(engine, { images, context, program, base, fresh }) {
+async function build(engine, { images, base, fresh }) {
   const startedAt = Date.now();
-  const progress = new Progress(1 + 2 * images.length);
+  const progress = new Progress(1 + images.length + images.filter(({ program }) => program !== null).length);
   say(`Building ${namesOf(images)}. The first time this takes a few minutes.`);
   const baseName = await progress.step(
     "Base system: from the registry, else made from this machine's packages",
@@ -84,16 +109,18 @@ async function build(engine, { images, context, program, base, fresh }) {
         ? provideBase(engine, { fresh, dpkgOptions: DPKG_OPTIONS }, report)
         : Promise.resolve(base),
   );
-  for (const [index, { target, tag }] of images.entries()) {
+  for (const { repository, target, tag, alias, context, program } of images) {
+    // The larger boxes stand on the smallest, which is made anew before them.
+    const withoutCache = fresh && (target === HELPER || target === TARGETS[0]);
     const image = await progress.step(`Image ${target}, on ${baseName}`, (report) =>
-      buildTarget(engine, { target, base: baseName, context, withoutCache: fresh && index === 0 }, report),
+      buildTarget(engine, { target, base: baseName, context, withoutCache }, report),
     );
-    await progress.step(`Smoke test of ${target}, in a box without network`, async (report) => {
-      await smokeTest(engine, { image, target, program }, report);
-      for (const name of [tag, target]) {
-        await engine.text("POST", `/images/${image}/tag`, { query: { repo: REPOSITORY, tag: name } });
-      }
-    });
+    if (program !== null)
+      await progress.step(`Smoke test of ${target}, in a box without network`, (report) =>
+        smokeTest(engine, { image, target, program }, report),
+      );
+    for (const name of [tag, alias])
+      await engine.text("POST", `/images/${image}/tag`, { query: { repo: repository, tag: name } });
   }
   say(`Box image is ready after ${elapsed(startedAt)}: ${await sizesOf(engine, images)}.`);
 }
@@ -138,13 +165,13 @@ async function buildTarget(engine, { target, base, context, withoutCache }, repo
 
 /**
  * @param {Engine} engine
- * @param {readonly { target: string, tag: string }[]} images
+ * @param {readonly Plan[]} images
  */
 async function sizesOf(engine, images) {
-  const sizes = images.map(async ({ target, tag }) => {
+  const sizes = images.map(async ({ repository, alias }) => {
     /** @type {{ Size: number }} */
-    const { Size } = await engine.json("GET", `/images/${REPOSITORY}:${tag}/json`);
-    return `${REPOSITORY}:${target} (${Math.round(Size / 1e6)} MB)`;
+    const { Size } = await engine.json("GET", `/images/${repository}:${alias}/json`);
+    return `${repository}:${alias} (${(Size / 1e6).toFixed(Size < 1e6 ? 1 : 0)} MB)`;
   });
   return (await Promise.all(sizes)).join(", ");
 }
@@ -157,13 +184,14 @@ async function main() {
       fresh: { type: "boolean", default: false },
     },
   });
-  const unknown = values.target.find((name) => !TARGETS.includes(name));
+  const known = [HELPER, ...TARGETS];
+  const unknown = values.target.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw new Failure(`There is no target ${unknown}; there are ${TARGETS.join(", ")}.`, {
+    throw new Failure(`There is no target ${unknown}; there are ${known.join(", ")}.`, {
       exitCode: EXIT.usage,
     });
   }
-  const target = TARGETS.findLast((name) => values.target.includes(name));
+  const target = known.findLast((name) => values.target.includes(name));
   await buildBoxImage({ ...values, target });
 }
 
