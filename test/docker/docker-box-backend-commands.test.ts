@@ -1,6 +1,8 @@
 /** Commands that do not want to end, boxes that end too early, and what is left of either. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeExecBody } from "../../src/adapters/docker/exec-request.js";
+import { encodeFrame, TO_WORKER } from "../../src/adapters/docker/frame-codec.js";
 import { WorkerScripts } from "../../src/adapters/docker/worker-script.js";
 import type { ExecExit } from "../../src/domain/box.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
@@ -300,18 +302,8 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
       AttachStderr: true,
     });
     const stream = await exec.start({ hijack: true, stdin: true });
-    const request = {
-      op: "exec",
-      parts: [],
-      argv: ["sh", "-c", "setsid sleep 1003 & sleep 1003"],
-      env: {},
-      timeout_ms: 60_000,
-    };
-    const payload = Buffer.from(JSON.stringify(request));
-    const header = Buffer.alloc(9);
-    header.writeUInt8(1, 0);
-    header.writeUInt32BE(payload.length, 5);
-    stream.write(Buffer.concat([header, payload]));
+    const request = makeExecBody(aCommand(["sh", "-c", "setsid sleep 1003 & sleep 1003"]), 0);
+    stream.write(encodeFrame(TO_WORKER.request, 0, Buffer.from(JSON.stringify(request))));
     while (!(await engine.processes(place.container)).some((line) => line.includes("sleep 1003")))
       await delay(50);
     stream.destroy();

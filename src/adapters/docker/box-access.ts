@@ -5,7 +5,7 @@ import type { BoxCounters, BoxLimits } from "../../domain/exec-outcome.js";
 import { StallGuard } from "../../lib/stall-guard.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
-import type { EngineCalls } from "./engine-calls.js";
+import type { EngineCalls, ExecBody } from "./engine-calls.js";
 import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
 import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
 import type { WorkerKind, WorkerScripts } from "./worker-script.js";
@@ -70,17 +70,7 @@ export class BoxAccess {
       AttachStderr: true,
       Tty: false,
     };
-    const id = await calls.createExec(container, execBody, options).catch((error: unknown) => {
-      throw readNotRunning(error);
-    });
-    const link = new StreamWorkerLink(id, await calls.startExec(id, options));
-    try {
-      await link.send(TO_WORKER.request, 0, Buffer.from(JSON.stringify(body)));
-      return link;
-    } catch (error) {
-      link[Symbol.dispose]();
-      throw error;
-    }
+    return connect(calls, { container, execBody, body }, options);
   }
 
   /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell */
@@ -149,13 +139,34 @@ export class BoxAccess {
   }
 }
 
+async function connect(
+  calls: EngineCalls,
+  worker: { readonly container: string; readonly execBody: ExecBody; readonly body: object },
+  options: CallOptions,
+): Promise<WorkerLink> {
+  let link: StreamWorkerLink | null = null;
+  try {
+    const id = await calls.createExec(worker.container, worker.execBody, options);
+    link = new StreamWorkerLink(id, await calls.startExec(id, options));
+    await link.send(TO_WORKER.request, 0, Buffer.from(JSON.stringify(worker.body)));
+    return link;
+  } catch (error) {
+    link?.[Symbol.dispose]();
+    options.signal.throwIfAborted();
+    throw readNotRunning(error);
+  }
+}
+
 /** Clearing goes on after the caller gave up; the limits of the single calls end it. */
 function unhurried(): CallOptions {
   return { signal: new AbortController().signal };
 }
 
-function readNotRunning(error: unknown): unknown {
-  if (!(error instanceof ServiceError)) return error;
+function readNotRunning(error: unknown): ServiceError {
+  if (!(error instanceof ServiceError))
+    return new ServiceError("box.engine_unavailable", "The engine dropped the connection to the box.", {
+      cause: error,
+    });
   if (error.code !== "box.conflict" && error.code !== "box.not_found") return error;
   return new ServiceError("box.readiness", "The box does not run.", {
     hint: "Acquire the box again; its files are kept.",

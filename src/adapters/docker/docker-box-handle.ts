@@ -43,7 +43,7 @@ export class DockerBoxHandle implements BoxHandle {
     const { access, clock } = this.#deps;
     const body = makeExecBody(request, access.limits.quotaMib);
     options.signal.throwIfAborted();
-    if (this.#closing !== null) throw new ServiceError("box.readiness", "The box was given back already.");
+    if (this.#hasClosed()) throw new ServiceError("box.readiness", "The box was given back already.");
     const startedAt = clock.elapsed();
     const run = this.#follow(new CommandRun(await access.open("commands", body, options)));
     const ended = run.ending.then((ending) => ({
@@ -53,7 +53,7 @@ export class DockerBoxHandle implements BoxHandle {
     const cancel = (): void => run.stop("cancelled");
     const timer = setTimeout(() => run.stop("timed_out"), request.timeoutMs);
     options.signal.addEventListener("abort", cancel, { once: true });
-    if (options.signal.aborted) cancel();
+    if (options.signal.aborted || this.#hasClosed()) cancel();
     try {
       for (let piece = await run.output.next(); piece !== null; piece = await run.output.next())
         yield { type: "output", ...piece };
@@ -68,6 +68,10 @@ export class DockerBoxHandle implements BoxHandle {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     await this.#closing;
+  }
+
+  #hasClosed(): boolean {
+    return this.#closing !== null;
   }
 
   #follow(run: CommandRun): CommandRun {
@@ -98,6 +102,11 @@ export class DockerBoxHandle implements BoxHandle {
     const { access } = this.#deps;
     const status = statusOfStop(run.stopReason);
     const fate = await access.findFate(run.execId);
+    this.#deps.logger.warn(
+      { container: access.container, outcome: fate.type },
+      "The worker of a command ended without an answer.",
+      run.diagnostics === "" ? undefined : new Error(run.diagnostics),
+    );
     if (fate.type === "not_started") throw await this.#refuseFullBox();
     const notes = stopNotes(status, request.timeoutMs);
     if (fate.type === "box_ended") notes.push(BOX_ENDED_NOTE);
@@ -110,7 +119,7 @@ export class DockerBoxHandle implements BoxHandle {
     const { limits } = this.#deps.access;
     const notes = this.#runs.size > 0 ? [] : await this.#clear(null);
     return new ServiceError("box.readiness", ["The box could not start the command.", ...notes].join(" "), {
-      hint: `The box may be full of processes (limit ${limits.pids}): try again.`,
+      hint: `The box may be full of processes (limit ${limits.pids}), or its image has no python3. Try again.`,
     });
   }
 

@@ -54,11 +54,6 @@ export function encodeFrame(
   return frame;
 }
 
-/** A request as one frame. */
-export function encodeRequest(request: unknown): Buffer {
-  return encodeFrame(TO_WORKER.request, 0, Buffer.from(JSON.stringify(request)));
-}
-
 /** The box broke the format; nothing it says after that means anything, so the outcome is unknown. */
 export function brokenFrame(message: string): ServiceError {
   return new ServiceError("box.engine_unavailable", message, {
