@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 /** The process: command word, config, compose, listen, signals, drain, exit code. */
 import { readServiceVersion } from "./compose/service-version.js";
-import { type Composed, compose, findRunnerFaults } from "./compose.js";
+import { compose, findRunnerFaults } from "./compose.js";
 import { CONFIG_EXIT_CODE, describeLoadedConfig } from "./config/check-config.js";
 import type { Config } from "./config/config-schema.js";
 import { type LoadedConfig, loadConfig } from "./config/load-config.js";
 import { toServiceError } from "./domain/errors.js";
+import { CleanupStack } from "./lib/cleanup-stack.js";
 
 /** Exit codes besides those of the configuration: software failure, service unavailable (sysexits). */
 const EXIT_USAGE = 64;
@@ -49,21 +50,21 @@ async function serve(): Promise<number> {
   const loaded = load();
   if (!loaded.ok) return fail(describeLoadedConfig(loaded), CONFIG_EXIT_CODE);
   const stopping = stopSignal();
-  let service: Composed;
+  await using life = new CleanupStack();
   try {
-    service = await compose(loaded.config, { logDestination: process.stderr });
+    const service = life.use(await compose(loaded.config, { logDestination: process.stderr }));
     announce(loaded, await service.listen());
   } catch (error) {
-    const { message, hint } = toServiceError(error);
-    const detail = error instanceof Error && message !== error.message ? ` (${error.message})` : "";
-    return fail(
-      `The service could not start: ${message}${detail}${hint === undefined ? "" : ` ${hint}`}\n`,
-      EXIT_UNAVAILABLE,
-    );
+    return fail(describeFailedStart(error), EXIT_UNAVAILABLE);
   }
   await stopping;
-  await service[Symbol.asyncDispose]();
   return 0;
+}
+
+function describeFailedStart(error: unknown): string {
+  const { message, hint } = toServiceError(error);
+  const detail = error instanceof Error && message !== error.message ? ` (${error.message})` : "";
+  return `The service could not start: ${message}${detail}${hint === undefined ? "" : ` ${hint}`}\n`;
 }
 
 /** Resolves at the first SIGTERM or SIGINT; the second one ends the process at once. */

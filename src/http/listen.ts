@@ -38,7 +38,7 @@ const MAX_REQUESTS_PER_SOCKET = 10_000;
 /** Milliseconds between two looks for idle connections while the listener closes. */
 const IDLE_LOOK_MS = 20;
 
-/** @throws the error of the socket, as `EADDRINUSE`, when the address cannot be had */
+/** @throws ServiceError `service.not_ready` when the address cannot be had */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpListener> {
   const server = createServer(
     {
@@ -55,15 +55,31 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
   server.on("clientError", (error, socket) => refuseRaw(error, socket, options.ids));
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    const fail = (error: Error): void => reject(cannotListen(options, error));
+    server.once("error", fail);
     server.listen(options.port, options.host, () => {
-      server.off("error", reject);
+      server.off("error", fail);
       resolve();
     });
   });
   const port = portOf(server.address());
-  const host = options.host.includes(":") ? `[${options.host}]` : options.host;
-  return { port, url: `http://${host}:${port}`, close: (graceMs) => close(server, options.streams, graceMs) };
+  return {
+    port,
+    url: `http://${authority({ ...options, port })}`,
+    close: (graceMs) => close(server, options.streams, graceMs),
+  };
+}
+
+function authority({ host, port }: Pick<ListenOptions, "host" | "port">): string {
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function cannotListen(options: ListenOptions, cause: Error): ServiceError {
+  const message = `${authority(options)} cannot be listened on (${codeOf(cause)}).`;
+  return new ServiceError("service.not_ready", message, {
+    hint: "Stop what uses the port, or choose another address by server.host, server.port or BERTH_PORT.",
+    cause,
+  });
 }
 
 async function close(server: Server, streams: OpenStreams, graceMs: number): Promise<void> {
@@ -97,8 +113,7 @@ function refuseRaw(error: Error, socket: Duplex, ids: IdSource): void {
     socket.destroy();
     return;
   }
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const { line, message } = RAW_FAULTS[code] ?? {
+  const { line, message } = RAW_FAULTS[codeOf(error)] ?? {
     line: "400 Bad Request",
     message: "The request is not valid HTTP.",
   };
@@ -112,6 +127,10 @@ function refuseRaw(error: Error, socket: Duplex, ids: IdSource): void {
     "Connection: close",
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 
 function portOf(address: AddressInfo | string | null): number {
