@@ -1,8 +1,8 @@
 /** What a run left in its outbox: it informs only, nothing is sent because of it (box §9.8). */
 import type { OutboxEntry } from "../domain/run.js";
-import { isWithin, normaliseWorkspacePath } from "../domain/workspace-path.js";
 import type { BoxFiles } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
+import { isPlainBelow } from "./workspace-files.js";
 
 /** Entries the box walks, and entries that are told. */
 const MAX_LISTED = 1000;
@@ -20,14 +20,10 @@ export async function listOutbox(
   if (!listed.ok) return [];
   return listed.entries
     .slice(0, MAX_LISTED)
-    .filter(({ kind, path, sizeBytes }) => kind !== "directory" && isBelow(path, outbox) && sizeBytes >= 0)
+    .filter(
+      ({ kind, path, sizeBytes }) => kind !== "directory" && isPlainBelow(path, outbox) && sizeBytes >= 0,
+    )
     .map(({ path, sizeBytes }) => ({ path, bytes: sizeBytes }))
     .toSorted((one, other) => (one.path < other.path ? -1 : 1))
     .slice(0, MAX_TOLD);
-}
-
-/** The box names its entries itself: only plain paths of this outbox are passed on. */
-function isBelow(path: string, outbox: string): boolean {
-  const normal = normaliseWorkspacePath(path);
-  return normal.ok && normal.path === path && path !== outbox && isWithin(outbox, path);
 }
