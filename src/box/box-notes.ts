@@ -1,4 +1,5 @@
 /** What a run is told of a box that is not as the session's last run left it (box §11.5, §11.9). */
+import type { SessionId } from "../domain/ids.js";
 
 const KEPT = "the files of /workspace are kept";
 
@@ -11,3 +12,23 @@ export const BOX_NOTES = {
   expired: "The session was not used for long and its workspace was removed: files of earlier runs are gone.",
   workspace_lost: "The workspace of the session is not on the engine: files of earlier runs are gone.",
 } as const;
+
+/** What was lost while no run was there to hear it: whoever wakes a box by hand leaves it to the session's next run. */
+export class UntoldNotes {
+  readonly #notes = new Map<SessionId, readonly string[]>();
+
+  keep(id: SessionId, notes: readonly string[]): void {
+    if (notes.length > 0) this.#notes.set(id, mergeNotes(this.#notes.get(id) ?? [], notes));
+  }
+
+  /** @returns what was kept and `notes`, each sentence once; nothing is kept afterwards */
+  take(id: SessionId, notes: readonly string[] = []): readonly string[] {
+    const kept = this.#notes.get(id) ?? [];
+    this.#notes.delete(id);
+    return mergeNotes(kept, notes);
+  }
+}
+
+function mergeNotes(one: readonly string[], other: readonly string[]): readonly string[] {
+  return [...new Set([...one, ...other])];
+}

@@ -2,6 +2,27 @@
 import type { BoxStatus } from "../domain/box.js";
 import type { EngineState } from "./engine-watch.js";
 
+/** An engine that carries boxes (api §4). */
+export interface EngineEntry {
+  readonly name: string;
+  /** Null while it does not answer. */
+  readonly version: string | null;
+  /** Of those that boxes are made from, the ones it has. */
+  readonly images: readonly string[];
+  /** What its host cannot enforce, one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+export function describeEngine(
+  engine: EngineState | "disabled",
+  of: { readonly name: string; readonly image: string },
+): EngineEntry {
+  if (engine === "disabled" || engine.state !== "available")
+    return { name: of.name, version: null, images: [], warnings: [] };
+  const { version, warnings } = engine.facts;
+  return { name: of.name, version, images: [of.image], warnings };
+}
+
 /** Unknown capacity is null, never 0; "switched off" and "not reachable" are told apart. */
 export function describeStatus(
   engine: EngineState | "disabled",

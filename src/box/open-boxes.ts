@@ -134,6 +134,12 @@ export class OpenBoxes {
     return true;
   }
 
+  /** Milliseconds since the last hold ended; null while somebody holds the box, and where there is none. */
+  idleMs(id: SessionId): number | null {
+    const slot = this.#slots.get(id);
+    return slot === undefined || this.holds(id) > 0 ? null : this.#deps.clock.elapsed() - slot.idleSince;
+  }
+
   /** Sessions whose box nobody has used for so long. */
   idleFor(idleMs: number): readonly SessionId[] {
     const limit = this.#deps.clock.elapsed() - idleMs;

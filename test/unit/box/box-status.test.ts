@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeStatus } from "../../../src/box/box-status.js";
+import { describeEngine, describeStatus } from "../../../src/box/box-status.js";
 
 const facts = { name: "e", version: "1", isolation: ["seccomp"], quota: "loop" as const, warnings: [] };
 
@@ -19,5 +19,24 @@ describe("describeStatus", () => {
   it("never tells less than none remaining", () => {
     const status = describeStatus({ state: "available", facts }, { limit: 5, used: 7 });
     expect(status).toMatchObject({ remaining: 0, used: 7, isolation: ["seccomp"], quota: "loop" });
+  });
+});
+
+describe("describeEngine", () => {
+  const of = { name: "local", image: "berth-box:slim" };
+
+  it("tells version and image of an engine that carries boxes, and what it cannot enforce", () => {
+    const weak = { ...facts, warnings: ["No quota."] };
+    expect(describeEngine({ state: "available", facts: weak }, of)).toEqual({
+      name: "local",
+      version: "1",
+      images: ["berth-box:slim"],
+      warnings: ["No quota."],
+    });
+  });
+
+  it("tells only the name of one that is not there", () => {
+    for (const state of ["disabled", { state: "unknown" }] as const)
+      expect(describeEngine(state, of)).toEqual({ name: "local", version: null, images: [], warnings: [] });
   });
 });

@@ -1,7 +1,9 @@
 /** Everything a box needs, in memory, for tests of the parts of the box service. */
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
+import { UntoldNotes } from "../../../src/box/box-notes.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
 import { OpenBoxes } from "../../../src/box/open-boxes.js";
+import { RecentErrors } from "../../../src/box/recent-errors.js";
 import type { SessionId } from "../../../src/domain/ids.js";
 import type { SessionRecord } from "../../../src/domain/session.js";
 import { KeyedLock } from "../../../src/lib/keyed-lock.js";
@@ -41,6 +43,8 @@ export function aWorld(maxBoxes = 3) {
     locks: new KeyedLock<SessionId>(),
     creations: new KeyedLock<"session">(),
     leases: new Set<() => Promise<void>>(),
+    untold: new UntoldNotes(),
+    errors: new RecentErrors(clock),
     rest: async () => {},
   };
 }

@@ -65,6 +65,17 @@ describe("holds", () => {
     expect(boxes.idleFor(60_000)).toEqual(["ses_0"]);
   });
 
+  it("are told by the time since the last one ended", () => {
+    const { boxes, clock } = some(1);
+    clock.advance(2000);
+    expect(boxes.idleMs("ses_0")).toBe(3000);
+    using hold = boxes.hold("ses_0");
+    expect(boxes.idleMs("ses_0")).toBeNull();
+    hold[Symbol.dispose]();
+    expect(boxes.idleMs("ses_0")).toBe(0);
+    expect(boxes.idleMs("ses_unknown")).toBeNull();
+  });
+
   it("of the process before count with the time since their last use", () => {
     const { boxes } = some(1);
     boxes.set("ses_old", aBox(9), 500_000);
