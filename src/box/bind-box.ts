@@ -11,6 +11,8 @@ import { BOX_NOTES } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
+import { reopener } from "./reopen-box.js";
+import { RevivingHandle } from "./reviving-handle.js";
 
 export interface BindDeps extends OpenerDeps, FindDeps, LeaseDeps {
   readonly backend: OpenerDeps["backend"];
@@ -41,12 +43,14 @@ export async function bindBox(deps: BindDeps, request: BindRequest, options: Cal
     const entered = await enterBox(deps, { ...request, id, tenant }, options);
     // A session that was deleted meanwhile is made anew: the message gets a new box (box §11.8).
     if (entered === null) continue;
+    const { session, notes } = entered;
+    const { settings } = request;
+    const own = runDirectories(request.runId);
+    const reopening = { id, tenant, settings, directories: [own.inbox, own.outbox] };
     taken.defer(() => touch(deps, id));
-    taken.use(entered.handle);
+    const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, reopening, entered)));
     await touch(deps, id);
-    const { session, handle, notes } = entered;
-    const facts = { session, handle, notes, settings: request.settings, ...runDirectories(request.runId) };
-    return makeLease(deps, facts, taken.move());
+    return makeLease(deps, { session, handle, notes, settings, ...own }, taken.move());
   }
 }
 

@@ -1,0 +1,66 @@
+/** Another box for a lease whose box is gone; what the run had in its directories stays (box §11.4). */
+import type { BoxSettings } from "../domain/box.js";
+import type { SessionId } from "../domain/ids.js";
+import { CleanupStack } from "../lib/cleanup-stack.js";
+import type { KeyedLock } from "../lib/keyed-lock.js";
+import type { BoxHandle } from "../ports/box-handle.js";
+import type { CallOptions } from "../ports/options.js";
+import { BOX_NOTES } from "./box-notes.js";
+import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
+import type { Reopen } from "./reviving-handle.js";
+
+export interface ReopenDeps extends OpenerDeps {
+  readonly opener: BoxOpener;
+  readonly locks: KeyedLock<SessionId>;
+}
+
+export interface ReopenRequest {
+  readonly id: SessionId;
+  readonly tenant: string;
+  readonly settings: BoxSettings;
+  /** Of the run; made again only when the workspace itself was lost. */
+  readonly directories: readonly string[];
+}
+
+/** One start of one container. */
+interface Incarnation {
+  readonly container: string;
+  readonly startedAt: string | null | undefined;
+}
+
+/** @param opened the box that the lease began with; the caller holds it for as long as the lease lasts */
+export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: OpenedBox): Reopen {
+  let last = incarnationOf(deps, opened);
+  return async (options) => {
+    using _turn = await deps.locks.acquire(request.id, options);
+    const found = await deps.backend.inspect(last.container, options);
+    if (found?.state === "running" && found.startedAt === last.startedAt) return null;
+    const session = await deps.sessions.get(request.tenant, request.id);
+    if (session === null) return null;
+    const again = await deps.opener.open(session, request.settings, options);
+    const handle = await openHandle(deps, { opened: again, request }, options);
+    const next = incarnationOf(deps, again);
+    const isOther = next.container !== last.container || next.startedAt !== last.startedAt;
+    last = next;
+    // Whoever shares the box may have got it back first, and was told then.
+    return { handle, notes: again.notes.length === 0 && isOther ? [BOX_NOTES.vanished] : again.notes };
+  };
+}
+
+function incarnationOf({ boxes }: ReopenDeps, { session, place }: OpenedBox): Incarnation {
+  return { container: place.container, startedAt: boxes.get(session.id)?.startedAt };
+}
+
+async function openHandle(
+  deps: ReopenDeps,
+  { opened, request }: { readonly opened: OpenedBox; readonly request: ReopenRequest },
+  options: CallOptions,
+): Promise<BoxHandle> {
+  await using taken = new CleanupStack();
+  const handle = taken.use(await deps.backend.open(opened.place, options));
+  const isEmpty = opened.notes.includes(BOX_NOTES.workspace_lost);
+  if (isEmpty && request.directories.length > 0)
+    await handle.files.resetDirectories(request.directories, options);
+  taken.move();
+  return handle;
+}

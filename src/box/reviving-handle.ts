@@ -1,0 +1,114 @@
+/** The handle of a lease: when its box is gone, the next call gets one that runs, with the same workspace (box §11.4). */
+import { ServiceError } from "../domain/errors.js";
+import { CleanupStack } from "../lib/cleanup-stack.js";
+import { SingleFlight } from "../lib/single-flight.js";
+import type {
+  BoxFiles,
+  BoxHandle,
+  ExecEvent,
+  ExecRequest,
+  FileStreamEvent,
+  ReadRequest,
+} from "../ports/box-handle.js";
+import type { CallOptions } from "../ports/options.js";
+
+export interface Reopened {
+  readonly handle: BoxHandle;
+  /** What was lost, one sentence each; empty = nothing. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * @returns null when the box runs as it did, or the session is gone: then the call failed for another reason
+ * @throws ServiceError as a bind
+ */
+export type Reopen = (options: CallOptions) => Promise<Reopened | null>;
+
+/** A call that found no running box has done nothing yet, so it is made once more; nothing else is repeated. */
+export class RevivingHandle implements BoxHandle {
+  readonly files: BoxFiles;
+  readonly #reopen: Reopen;
+  readonly #revivals = new SingleFlight<"revival", BoxHandle | null>();
+  readonly #taken = new CleanupStack();
+  #current: BoxHandle;
+  /** What the next command's result still has to tell. */
+  #untold: readonly string[] = [];
+
+  constructor(first: BoxHandle, reopen: Reopen) {
+    this.#current = this.#taken.use(first);
+    this.#reopen = reopen;
+    this.files = {
+      stat: (paths, options) => this.#call(({ files }) => files.stat(paths, options), options),
+      read: (requests, options) => this.#read(requests, options),
+      write: (requests, options) => this.#call(({ files }) => files.write(requests, options), options),
+      list: (request, options) => this.#call(({ files }) => files.list(request, options), options),
+      remove: (targets, options) => this.#call(({ files }) => files.remove(targets, options), options),
+      resetDirectories: (paths, options) =>
+        this.#call(({ files }) => files.resetDirectories(paths, options), options),
+    };
+  }
+
+  async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
+    for await (const event of this.#stream((handle) => handle.exec(request, options), options))
+      yield event.type === "exit" ? this.#tell(event) : event;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#taken[Symbol.asyncDispose]();
+  }
+
+  #read(requests: readonly ReadRequest[], options: CallOptions): AsyncIterable<FileStreamEvent> {
+    return this.#stream(({ files }) => files.read(requests, options), options);
+  }
+
+  async #call<Value>(ask: (handle: BoxHandle) => Promise<Value>, options: CallOptions): Promise<Value> {
+    const handle = this.#current;
+    try {
+      return await ask(handle);
+    } catch (error) {
+      return ask(await this.#findRunning(handle, error, options));
+    }
+  }
+
+  async *#stream<Event>(
+    ask: (handle: BoxHandle) => AsyncIterable<Event>,
+    options: CallOptions,
+  ): AsyncGenerator<Event, void> {
+    const handle = this.#current;
+    let hasBegun = false;
+    try {
+      for await (const event of ask(handle)) {
+        hasBegun = true;
+        yield event;
+      }
+      return;
+    } catch (error) {
+      if (hasBegun) throw error;
+      yield* ask(await this.#findRunning(handle, error, options));
+    }
+  }
+
+  /** @throws the error itself when it says something else, or when no other box can be had */
+  async #findRunning(lost: BoxHandle, error: unknown, options: CallOptions): Promise<BoxHandle> {
+    options.signal.throwIfAborted();
+    if (!(error instanceof ServiceError) || error.code !== "box.readiness") throw error;
+    if (this.#current !== lost) return this.#current;
+    const found = await this.#revivals.run("revival", (signal) => this.#revive({ signal }), options);
+    if (found === null) throw error;
+    return found;
+  }
+
+  async #revive(options: CallOptions): Promise<BoxHandle | null> {
+    const reopened = await this.#reopen(options);
+    if (reopened === null) return null;
+    this.#current = this.#taken.use(reopened.handle);
+    this.#untold = [...this.#untold, ...reopened.notes];
+    return this.#current;
+  }
+
+  #tell(event: Extract<ExecEvent, { readonly type: "exit" }>): ExecEvent {
+    const notes = [...this.#untold, ...event.exit.notes];
+    this.#untold = [];
+    return { type: "exit", exit: { ...event.exit, notes } };
+  }
+}
