@@ -1,4 +1,5 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
+import type { ReuseKey } from "../../box/reuse-key.js";
 import type { Usage } from "../../domain/usage.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";
@@ -10,6 +11,7 @@ import type { RunRecord } from "../../ports/run-store.js";
 import type { NativeTool } from "../../ports/tool.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import type { RunPlan } from "../plan-run.js";
+import { planSession } from "../plan-session.js";
 import type { RunRecorder } from "../record-run.js";
 import { ModelCalls } from "./model-calls.js";
 import { readHistory } from "./read-history.js";
@@ -48,7 +50,7 @@ export interface HostOf {
 
 export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: HostOf): LiveHost {
   const gate = new RunGate({ runId: run.id, signal, logger: deps.logger });
-  const box = new RunBox(deps.box, { run, recorder, gate });
+  const box = new RunBox(deps.box, { run, recorder, gate, renderKey: () => renderKey(run, plan) });
   const models = new ModelCalls({ gate, resources: plan.resources.models, models: deps.models });
   const tools = new ToolCalls({
     ...deps,
@@ -87,4 +89,11 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       return box.leave();
     },
   };
+}
+
+/** As at the admission of the message. */
+function renderKey(run: RunRecord, { runner, binding, resources }: RunPlan): ReuseKey | null {
+  const { id: runId, tenant, chat, eventId, params } = run;
+  const facts = { tenant, runId, chat, eventId, eventType: "message.received" as const, params };
+  return planSession(runner.planBox(binding.config), resources, facts);
 }

@@ -5,9 +5,11 @@ import type { ExportLimits } from "../../box/export-faults.js";
 import { exportFiles } from "../../box/export-files.js";
 import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
 import { listOutbox } from "../../box/list-outbox.js";
+import type { ReuseKey } from "../../box/reuse-key.js";
 import type { BoxStatus } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { RunId } from "../../domain/ids.js";
+import type { RunId, SessionId } from "../../domain/ids.js";
+import type { SessionRecord } from "../../domain/session.js";
 import type { KeyedLock } from "../../lib/keyed-lock.js";
 import type { BlobStore } from "../../ports/blob-store.js";
 import type { Clock } from "../../ports/clock.js";
@@ -28,7 +30,7 @@ import { readImage } from "./read-image.js";
 import type { RunGate } from "./run-gate.js";
 
 export interface RunBoxDeps {
-  readonly boxes: Pick<BoxService, "bind" | "getSession" | "status">;
+  readonly boxes: Pick<BoxService, "bind" | "getSession" | "findOrCreateSession" | "status">;
   readonly runs: RunStore;
   readonly files: FileStore;
   readonly blobs: BlobStore;
@@ -47,22 +49,32 @@ export interface RunBoxDeps {
 /** Milliseconds for listing the outbox and letting the box go; a box that hangs must not hold up the run's end. */
 const LEAVE_MS = 20_000;
 
+export interface RunBoxOf {
+  readonly run: RunRecord;
+  readonly recorder: RunRecorder;
+  readonly gate: RunGate;
+  /** Renders the key of the run's session; null when the run would get none by now. */
+  readonly renderKey: () => ReuseKey | null;
+}
+
 export class RunBox {
   readonly #deps: RunBoxDeps;
   readonly #run: RunRecord;
   readonly #recorder: RunRecorder;
   readonly #gate: RunGate;
+  readonly #renderKey: RunBoxOf["renderKey"];
   #binding: Promise<BoxLease> | null = null;
   #lease: BoxLease | null = null;
   #importing: Promise<readonly ImportedAttachment[]> | null = null;
   #attachments: RunRecord["attachments"];
   #sources: RunRecord["attachmentSources"];
 
-  constructor(deps: RunBoxDeps, of: { run: RunRecord; recorder: RunRecorder; gate: RunGate }) {
+  constructor(deps: RunBoxDeps, of: RunBoxOf) {
     this.#deps = deps;
     this.#run = of.run;
     this.#recorder = of.recorder;
     this.#gate = of.gate;
+    this.#renderKey = of.renderKey;
     this.#attachments = of.run.attachments;
     this.#sources = of.run.attachmentSources;
   }
@@ -97,16 +109,32 @@ export class RunBox {
   }
 
   async #acquire(options: CallOptions): Promise<BoxLease> {
-    const { session, tenant, id } = this.#run;
+    const { session, id } = this.#run;
     if (session === null)
       throw new ServiceError("box.forbidden", "This run has no box.", {
         hint: "Switch box-enabled on and grant one of the box tools.",
       });
     using linked = this.#gate.link(options);
-    const record = await this.#deps.boxes.getSession(tenant, session.id);
+    const record = await this.#findSession(session.id, linked);
     const lease = await this.#deps.boxes.bind(record, id, linked);
     this.#lease = lease;
+    if (lease.session.id !== session.id) {
+      const { id: sessionId, key } = lease.session;
+      await this.#deps.runs.update(id, { session: { id: sessionId, key } });
+    }
     return lease;
+  }
+
+  /** A session that was deleted after the message came is made anew: the message gets a new box (box §11.8). */
+  async #findSession(id: SessionId, options: CallOptions): Promise<SessionRecord> {
+    const { tenant } = this.#run;
+    try {
+      return await this.#deps.boxes.getSession(tenant, id);
+    } catch (error) {
+      const key = isGone(error) ? this.#renderKey() : null;
+      if (key === null) throw error;
+      return this.#deps.boxes.findOrCreateSession(tenant, key, options);
+    }
   }
 
   /** Once per run; asked again, it answers the same entries (box §7.1). */
@@ -232,4 +260,8 @@ export class RunBox {
       hint: "Bind the box first.",
     });
   }
+}
+
+function isGone(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "session.not_found";
 }

@@ -36,7 +36,8 @@ async function aSetting(fields: Partial<RunRecord> = {}, options: WorldOptions =
   const signal = new AbortController();
   const gate = new RunGate({ runId: run.id, signal: signal.signal, logger: world.logger });
   const deps = { ...world.stores, events: new LocalRunEvents(), clock: world.clock };
-  const box = new RunBox(world.host.box, { run, recorder: new RunRecorder(deps, run), gate });
+  const recorder = new RunRecorder(deps, run);
+  const box = new RunBox(world.host.box, { run, recorder, gate, renderKey: () => key });
   const tree = () => world.backend.tree(session.volume);
   return {
     world,
@@ -124,6 +125,15 @@ describe("RunBox: bind", () => {
     expect(bound[1]).toEqual(bound[0]);
     expect(bound[2]).toEqual(bound[0]);
     expect(setting.world.backend.counts).toMatchObject({ containersCreated: 1, opens: 1 });
+  });
+
+  it("makes a session anew that was deleted after the message came, and says so in the ledger", async () => {
+    await using setting = await aSetting();
+    const deleted = setting.run.session?.id ?? "ses_none";
+    await setting.world.boxes.removeSession("main", deleted, CALL);
+    const { sessionId } = await setting.box.bind(CALL);
+    expect(sessionId).not.toBe(deleted);
+    expect((await setting.world.record("run_1")).session).toEqual({ id: sessionId, key: "global" });
   });
 
   it("acquires no box for a run without a session", async () => {
