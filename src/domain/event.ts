@@ -46,14 +46,12 @@ export const actorSchema = z.object({
   id: z.string().nullable(),
   name: z.string().nullable(),
 });
-export type Actor = z.infer<typeof actorSchema>;
 
 export const subjectSchema = z.object({
   type: z.string(),
   id: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
 });
-export type Subject = z.infer<typeof subjectSchema>;
 
 export const eventSchema = z.object({
   event_id: z.string(),
@@ -64,7 +62,6 @@ export const eventSchema = z.object({
   source_event_type: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
 });
-export type RunnerEvent = z.infer<typeof eventSchema>;
 
 /** One structured item of the input, as it is handed to a runner: references, never inline bytes. */
 export const contentItemSchema = z.discriminatedUnion("type", [

@@ -9,8 +9,6 @@ export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type RunId = Id<"run">;
 export type SessionId = Id<"ses">;
 export type FileId = Id<"file">;
-export type EventId = Id<"evt">;
-export type RequestId = Id<"req">;
 
 export const runIdSchema = z.templateLiteral(["run_", z.string().min(1)]);
 export const sessionIdSchema = z.templateLiteral(["ses_", z.string().min(1)]);

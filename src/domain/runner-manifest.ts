@@ -82,7 +82,6 @@ export const runnerManifestSchema = z.looseObject({
     permissions: permissionsSchema,
   }),
 });
-export type RunnerManifest = z.infer<typeof runnerManifestSchema>;
 
 export interface RunnerDescriptor {
   readonly id: string;
