@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import Docker from "dockerode";
+import { z } from "zod";
 import { makeBoxBody, makePreparationBody } from "../src/adapters/docker/container-body.js";
 import { makeSeccompProfile } from "../src/adapters/docker/seccomp-profile.js";
 import type { BoxSettings } from "../src/domain/box.js";
@@ -26,6 +26,8 @@ const settings: BoxSettings = {
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
 };
+
+const mountsSchema = z.object({ Mounts: z.array(z.looseObject({ Target: z.string() })) });
 
 const docker = new Docker({ socketPath });
 const name = `prove-boxd-${randomBytes(6).toString("hex")}`;
@@ -52,16 +54,8 @@ async function fillHelperVolume(): Promise<void> {
   await container.remove();
 }
 
-async function prepareWorkspace(): Promise<void> {
-  const body = makePreparationBody(input);
-  const container = await docker.createContainer(JSON.parse(JSON.stringify(body)));
-  await container.start();
-  await container.wait();
-  await container.remove();
-}
-
-/** The body of a box as it is, with the helper in it and as its first process. */
-function makeBody(): string {
+/** The bodies of the preparation and of a box as they are, the latter with the helper in it and as its first process. */
+function makeBodies(): string {
   const body = makeBoxBody(input);
   const mount = {
     Type: "volume",
@@ -70,28 +64,24 @@ function makeBody(): string {
     ReadOnly: true,
     VolumeOptions: { NoCopy: true },
   };
-  const given =
-    "Mounts" in body.HostConfig && Array.isArray(body.HostConfig.Mounts) ? body.HostConfig.Mounts : [];
-  const mounts: readonly unknown[] = [
-    ...given.filter((one: { readonly Target?: string }) => one.Target !== HELPER_PLACE),
-    mount,
-  ];
-  return JSON.stringify({
+  const given = mountsSchema.parse(body.HostConfig).Mounts.filter(({ Target }) => Target !== HELPER_PLACE);
+  const box = {
     ...body,
     Entrypoint: [`${HELPER_PLACE}/boxd`, "hold"],
-    HostConfig: { ...body.HostConfig, Mounts: mounts },
-  });
+    HostConfig: { ...body.HostConfig, Mounts: [...given, mount] },
+  };
+  return JSON.stringify({ preparation: makePreparationBody(input), box });
 }
 
 try {
   for (const volume of Object.values(volumes))
     await docker.createVolume({ Name: volume, Labels: { "berth.service": name } });
   await fillHelperVolume();
-  await prepareWorkspace();
   const proof = spawn("python3", ["-B", PROOF], { stdio: ["pipe", "inherit", "inherit"] });
-  proof.stdin.end(makeBody());
-  const [code]: unknown[] = await once(proof, "close");
-  process.exitCode = typeof code === "number" ? code : 1;
+  proof.stdin.end(makeBodies());
+  process.exitCode = await new Promise<number>((resolve) => {
+    proof.on("close", (code) => resolve(code ?? 1));
+  });
 } finally {
   for (const volume of Object.values(volumes)) await docker.getVolume(volume).remove({ force: true });
 }

@@ -1,4 +1,4 @@
-"""Proves and measures boxd in a real box: the engine's create body of one comes on stdin, volumes already in it.
+"""Proves and measures boxd in a real box: the engine's create bodies come on stdin, the volumes are there.
 
 Prints one line per figure; ends with 1 where something does not hold. Speaks to the engine over its socket by itself.
 """
@@ -42,7 +42,8 @@ class EngineConnection(http.client.HTTPConnection):
 
 def call(method, path, body=None):
     connection = EngineConnection()
-    connection.request(method, path, None if body is None else json.dumps(body), {"Content-Type": "application/json"})
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    connection.request(method, path, None if body is None else json.dumps(body), headers)
     answer = connection.getresponse()
     text = answer.read()
     connection.close()
@@ -189,10 +190,19 @@ def measure(client, container, user, environment):
     return [] if got == total and int(memory["VmHWM"]) < 2048 else [f"output: {got} bytes, {memory}"]
 
 
+def prepare(body):
+    container = call("POST", "/containers/create", body)["Id"]
+    call("POST", f"/containers/{container}/start")
+    call("POST", f"/containers/{container}/wait")
+    call("DELETE", f"/containers/{container}?force=1")
+
+
 def main():
-    body = json.load(sys.stdin)
+    bodies = json.load(sys.stdin)
+    body = bodies["box"]
     user = f"{body['Labels']['berth.uid']}:{body['Labels']['berth.uid']}"
     environment = {"PATH": os.defpath + ":/usr/local/bin", "HOME": "/workspace/.home"}
+    prepare(bodies["preparation"])
     container = call("POST", "/containers/create", body)["Id"]
     try:
         call("POST", f"/containers/{container}/start")
