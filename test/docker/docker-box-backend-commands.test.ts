@@ -259,6 +259,17 @@ describe.skipIf(!hasEngine())("commands in a box of a Docker engine", () => {
     await small[Symbol.asyncDispose]();
   });
 
+  it("goes on when the box closes its own workspace", async () => {
+    const { box: closed } = await engine.startBox();
+    const text = "chmod 000 /workspace; sleep 3; echo well; chmod 700 /workspace";
+    expect((await run(closed, ["sh", "-c", text])).stdout).toBe("well\n");
+    await run(closed, ["sh", "-c", "mkdir /workspace/shut; chmod 000 /workspace/shut"]);
+    await expect(run(closed, ["true"], { workdir: "/workspace/shut/below" })).rejects.toMatchObject({
+      code: "box.validation",
+    });
+    await closed[Symbol.asyncDispose]();
+  });
+
   it("goes on when /tmp is full", async () => {
     await shell("head -c 100000000 /dev/zero > /tmp/fill");
     expect((await shell("rm /tmp/fill; echo well")).stdout).toBe("well\n");

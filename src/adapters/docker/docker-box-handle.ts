@@ -2,12 +2,19 @@
 import type { ExecExit } from "../../domain/box.js";
 import { refusedWorkdir } from "../../domain/command-plan.js";
 import { ServiceError } from "../../domain/errors.js";
-import { counterNotes, describeExit, statusOfStop, stopNotes } from "../../domain/exec-outcome.js";
+import {
+  BOX_ENDED_NOTE,
+  CLEARING_NOTES,
+  counterNotes,
+  describeExit,
+  statusOfStop,
+  stopNotes,
+} from "../../domain/exec-outcome.js";
 import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../ports/box-handle.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
-import type { BoxAccess, Clearing } from "./box-access.js";
+import type { BoxAccess } from "./box-access.js";
 import { type CommandEnding, CommandRun } from "./command-run.js";
 import { makeExecBody } from "./exec-request.js";
 import { WorkerFiles } from "./worker-files.js";
@@ -166,11 +173,3 @@ export class DockerBoxHandle implements BoxHandle {
     }
   }
 }
-
-const BOX_ENDED_NOTE =
-  "The box stopped while the command ran: its processes are gone, the files in /workspace stayed.";
-
-const CLEARING_NOTES: Readonly<Record<Clearing["rung"], string>> = {
-  2: "The command's supervisor did not answer, so all processes of the box user were stopped.",
-  3: "The box had to be started anew: all its processes and everything outside /workspace are gone, the files in /workspace stayed.",
-};

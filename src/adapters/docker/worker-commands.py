@@ -113,7 +113,12 @@ def measure(enough):
     when it has met more than `enough` entries.
     """
     size, count, linked, since = 0, 0, set(), time.monotonic()
-    stack = [open_directory(b".", ROOT_DESCRIPTOR)]
+    stack = []
+    try:
+        stack.append(open_directory(b".", ROOT_DESCRIPTOR))
+    except OSError:
+        yield size, count
+        return
     try:
         while stack:
             name = next(stack[-1][1], None)
@@ -159,7 +164,10 @@ class Command:
     # Starting
 
     def start(self):
-        directory = walk(encode_parts(self.request), make_step)
+        try:
+            directory = walk(encode_parts(self.request), make_step)
+        except OSError as error:
+            raise Fault(word_of(error, "denied")) from None
         out, err = os.pipe(), os.pipe()
         os.set_blocking(out[0], False)
         os.set_blocking(err[0], False)
