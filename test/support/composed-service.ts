@@ -24,6 +24,8 @@ export interface ComposedService extends AsyncDisposable {
 export interface ServiceOptions extends Omit<ComposeOptions, "logDestination"> {
   /** Settings of the config file; port and storage are filled in. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** Where a service has run before; it is kept. */
+  readonly directory?: string;
 }
 
 /** Settings of one pipeline with the local agent on a model. */
@@ -45,7 +47,7 @@ export function standIn(id: string, more: Readonly<Record<string, unknown>> = {}
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<ComposedService> {
-  const directory = await mkdtemp(join(tmpdir(), "berth-test-"));
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "berth-test-")));
   const file = join(directory, "berth.yaml");
   const settings = {
     server: { port: 0 },
@@ -56,7 +58,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Compos
   const loaded = loadConfig({ environment: {}, workingDirectory: directory, file });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const log: string[] = [];
-  await using life = new CleanupStack([() => rm(directory, { recursive: true, force: true })]);
+  const isKept = options.directory !== undefined;
+  await using life = new CleanupStack(isKept ? [] : [() => rm(directory, { recursive: true, force: true })]);
   const logDestination = { write: (line: string) => void log.push(line) };
   const url = await life.use(await compose(loaded.config, { ...options, logDestination })).listen();
   return new RunningService({ url, log, directory, life: life.move() });
