@@ -1254,7 +1254,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "IN-19",
     rule: "runs §7.7",
     says: "the service restarts / new runs / run ids never repeat, directories are never reused",
-    issue: 3,
   },
   {
     id: "OUT-01",
@@ -1363,7 +1362,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-04",
     rule: "box §11.2, 11.5",
     says: "idle beyond the limit / reaper, then a new message / container gone; comes back with files and without processes, and the model is told",
-    issue: 3,
   },
   { id: "BOX-05", rule: "box §11.2", says: "a job runs; idle limit ≤ 0 / reaper / not touched", issue: 3 },
   {
@@ -1405,7 +1403,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     rule: "box §10.2",
     says: "a locked network setting, caller asks for on; an unlocked one; timeout above the maximum, also as text; unknown profile / resolved / off; overridden; 120; error",
   },
-  { id: "BOX-15", rule: "box §3.4", says: "60 errors / recent errors / the newest 50 in order", issue: 3 },
+  { id: "BOX-15", rule: "box §3.4", says: "60 errors / recent errors / the newest 50 in order" },
   {
     id: "BOX-16",
     rule: "box §11.4, 11.5",
@@ -1421,7 +1419,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-18",
     rule: "box §1.3, 5",
     says: "pip install into HOME, then a run that errors / next turn / box and installs still there",
-    issue: 3,
   },
   {
     id: "BOX-19",
@@ -1450,19 +1447,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-23",
     rule: "box §11.2",
     says: "idle limit 2 s, the model thinks 5 s between calls / run / never reaped",
-    issue: 3,
   },
   {
     id: "BOX-24",
     rule: "box §11.2",
     says: "idle limit 3 s, an exec every 2 s for 10 s / run / the same box throughout",
-    issue: 3,
   },
   {
     id: "BOX-25",
     rule: "box §11.7",
     says: "image, limits or mounts changed in the config, same chat; nothing changed / next run / recreated or reported, workspace kept; reused",
-    issue: 3,
   },
   {
     id: "BOX-26",
