@@ -17,7 +17,8 @@ export interface FileStore {
   listByRun(tenant: string, runId: RunId): Promise<readonly FileRecord[]>;
   /** Newest first. */
   list(tenant: string, page: FilePage): Promise<readonly FileRecord[]>;
-  setState(id: FileId, state: DeliveryState): Promise<void>;
+  /** @param from changes the state only if it is this one */
+  setState(id: FileId, state: DeliveryState, from?: DeliveryState): Promise<void>;
   /** @returns false when there was none */
   remove(tenant: string, id: FileId): Promise<boolean>;
   /** Whether any record still needs these bytes: a file, or an attachment of a stored run. */

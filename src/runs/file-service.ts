@@ -105,7 +105,7 @@ export class FileService {
 
   /** A client has fetched the whole file: a delivery that was pending counts as sent (box §9.2). */
   async markSent(file: FileRecord): Promise<void> {
-    if (file.runId !== null && file.state === "pending") await this.#deps.files.setState(file.id, "sent");
+    if (file.runId !== null) await this.#deps.files.setState(file.id, "sent", "pending");
   }
 
   async remove(caller: Caller, id: FileId): Promise<void> {
@@ -127,9 +127,8 @@ export class FileService {
   /** @throws ServiceError `file.not_found` for a wrong or expired token, as for a file that is gone */
   async openLink(id: FileId, token: string): Promise<FileRecord> {
     const grant = verifyLink(this.#deps.linkSecret, { fileId: id, token }, this.#deps.clock.now());
-    if (grant === null) throw fileNotFound(id);
-    const record = await this.#deps.files.get(grant.tenant, id);
-    if (record === null) throw fileNotFound(id);
+    const record = grant === null ? null : await this.#deps.files.get(grant.tenant, id);
+    if (record === null) throw fileNotFound(id, "Links expire, and so do files: ask for a new link.");
     return record;
   }
 
@@ -170,8 +169,9 @@ export class FileService {
   }
 }
 
-function fileNotFound(id: string): ServiceError {
-  return new ServiceError("file.not_found", `There is no file "${id.slice(0, 100)}".`, {
-    hint: "Files are kept for a limited time; list them with GET /v1/files.",
-  });
+function fileNotFound(
+  id: string,
+  hint = "Files are kept for a limited time; list them with GET /v1/files.",
+): ServiceError {
+  return new ServiceError("file.not_found", `There is no file "${id.slice(0, 100)}".`, { hint });
 }

@@ -62,6 +62,16 @@ function describeRegistration(make: Make): void {
     expect(await store.it.files.get("main", "file_1")).toEqual(aFile({ state: "acked" }));
     expect(await store.it.files.get("main", "file_2")).toEqual(aFile({ id: "file_2" }));
   });
+
+  it("changes a state only from the one that is named, if one is", async () => {
+    await using store = await make();
+    await store.it.files.register([aFile()]);
+    await store.it.files.setState("file_1", "sent", "pending");
+    expect(await store.it.files.get("main", "file_1")).toEqual(aFile({ state: "sent" }));
+    await store.it.files.setState("file_1", "failed");
+    await store.it.files.setState("file_1", "sent", "pending");
+    expect(await store.it.files.get("main", "file_1")).toEqual(aFile({ state: "failed" }));
+  });
 }
 
 function describeListing(make: Make): void {

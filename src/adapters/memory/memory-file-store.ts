@@ -39,9 +39,10 @@ export class MemoryFileStore implements FileStore {
       .slice(0, page.limit);
   }
 
-  async setState(id: FileId, state: DeliveryState): Promise<void> {
+  async setState(id: FileId, state: DeliveryState, from?: DeliveryState): Promise<void> {
     const record = this.#files.get(id);
-    if (record !== undefined) this.#files.set(id, { ...record, state });
+    if (record === undefined || (from !== undefined && record.state !== from)) return;
+    this.#files.set(id, { ...record, state });
   }
 
   async remove(tenant: string, id: FileId): Promise<boolean> {

@@ -62,8 +62,9 @@ export class SqlFileStore implements FileStore {
     return rows.map(toRecord);
   }
 
-  async setState(id: FileId, state: DeliveryState): Promise<void> {
-    await this.#db.updateTable("file").set({ state }).where("id", "=", id).execute();
+  async setState(id: FileId, state: DeliveryState, from?: DeliveryState): Promise<void> {
+    const change = this.#db.updateTable("file").set({ state }).where("id", "=", id);
+    await (from === undefined ? change : change.where("state", "=", from)).execute();
   }
 
   async remove(tenant: string, id: FileId): Promise<boolean> {
