@@ -10,11 +10,15 @@ export interface StopOptions {
 /** A stream that never really waits would keep timers and requests, a cancel among them, from ever being looked at. */
 const ITEMS_IN_A_ROW = 64;
 
-/** Yields what the source yields. @throws the signal's reason once it has aborted */
+/**
+ * Yields what the source yields; one whose signal has aborted before is not even begun.
+ * @throws the signal's reason once it has aborted
+ */
 export async function* untilStopped<Item>(
   source: AsyncIterable<Item>,
   { signal, graceMs }: StopOptions,
 ): AsyncGenerator<Item, void> {
+  signal.throwIfAborted();
   const iterator = source[Symbol.asyncIterator]();
   let hasEnded = false;
   try {

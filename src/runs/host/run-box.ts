@@ -46,7 +46,7 @@ export interface RunBoxDeps {
   readonly exportLimits: ExportLimits;
 }
 
-/** Milliseconds for listing the outbox and letting the box go; a box that hangs must not hold up the run's end. */
+/** Milliseconds for listing the outbox; a box that hangs must not hold up the run's end. */
 const LEAVE_MS = 20_000;
 
 export interface RunBoxOf {

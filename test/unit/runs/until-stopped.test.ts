@@ -98,9 +98,15 @@ describe("untilStopped", () => {
     expect(stopped).toEqual({ items: ["again"], thrown: REASON });
   });
 
-  it("yields nothing of a source for a signal that has aborted before", async () => {
-    const stopped = await collect(endless(), { signal: AbortSignal.abort(REASON), graceMs: 0 });
+  it("does not begin a source for a signal that has aborted before", async () => {
+    let hasBegun = false;
+    const source = async function* (): AsyncGenerator<string, void> {
+      hasBegun = true;
+      yield "a";
+    };
+    const stopped = await collect(source(), { signal: AbortSignal.abort(REASON), graceMs: 20 });
     expect(stopped).toEqual({ items: [], thrown: REASON });
+    expect(hasBegun).toBe(false);
   });
 
   it("is not held up by a source that does not react", async () => {
