@@ -186,6 +186,7 @@ function buildBoxes(config: Config, base: Base, standIn: BoxBackend | undefined)
     {
       enabled: config.boxes.enabled,
       settings: toBoxSettings(config),
+      profile: config.boxes.profile,
       maxBoxes: config.boxes.max_boxes,
       idleTtlSec: config.boxes.idle_ttl_sec,
       workspaceTtlDays: config.boxes.workspace_ttl_days,

@@ -6,24 +6,29 @@ import { CleanupStack } from "../lib/cleanup-stack.js";
 import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxHandle } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
-import { type BoxLease, type LeaseDeps, makeLease } from "./box-lease.js";
-import { BOX_NOTES } from "./box-notes.js";
+import { type BoxLease, type HandLease, type LeaseDeps, makeLease } from "./box-lease.js";
+import { BOX_NOTES, type UntoldNotes } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
 import { reopener } from "./reopen-box.js";
+import { sessionNotFound } from "./rest-box.js";
 import { RevivingHandle } from "./reviving-handle.js";
 
 export interface BindDeps extends OpenerDeps, FindDeps, LeaseDeps {
   readonly backend: OpenerDeps["backend"];
   readonly opener: BoxOpener;
   readonly locks: KeyedLock<SessionId>;
+  readonly untold: UntoldNotes;
 }
 
-export interface BindRequest {
+export interface LeaseRequest {
   readonly session: SessionRecord;
-  readonly runId: RunId;
   readonly settings: BoxSettings;
+}
+
+export interface BindRequest extends LeaseRequest {
+  readonly runId: RunId;
 }
 
 interface EnteredBox extends OpenedBox {
@@ -36,31 +41,68 @@ interface EnteredBox extends OpenedBox {
  */
 export async function bindBox(deps: BindDeps, request: BindRequest, options: CallOptions): Promise<BoxLease> {
   const { tenant, key, identity } = request.session;
+  const own = runDirectories(request.runId);
   for (;;) {
     const { id } = await findOrCreateSession(deps, { tenant, key: { key, identity } }, options);
     await using taken = new CleanupStack();
-    taken.use(deps.boxes.hold(id));
-    const entered = await enterBox(deps, { ...request, id, tenant }, options);
+    const of = { id, tenant, settings: request.settings, directories: [own.inbox, own.outbox] };
+    const entered = await holdBox(deps, of, taken, options);
     // A session that was deleted meanwhile is made anew: the message gets a new box (box §11.8).
     if (entered === null) continue;
-    const { session, notes } = entered;
-    const { settings } = request;
-    const own = runDirectories(request.runId);
-    const reopening = { id, tenant, settings, directories: [own.inbox, own.outbox] };
-    taken.defer(() => touch(deps, id));
-    const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, reopening, entered)));
-    await touch(deps, id);
-    return makeLease(deps, { session, handle, notes, settings, ...own }, taken.move());
+    const { session, handle } = entered;
+    const notes = deps.untold.take(id, entered.notes);
+    return makeLease(deps, { session, handle, notes, settings: request.settings, ...own }, taken.move());
   }
+}
+
+/**
+ * A lease for a person's command or file request: it makes no directories, and what it finds lost is still told to the
+ * session's next run (box §11.5).
+ * @throws ServiceError `session.not_found` when the session is gone, and as `bindBox`
+ */
+export async function leaseBox(
+  deps: BindDeps,
+  request: LeaseRequest,
+  options: CallOptions,
+): Promise<HandLease> {
+  const { id, tenant } = request.session;
+  await using taken = new CleanupStack();
+  const of = { id, tenant, settings: request.settings, directories: [] };
+  const entered = await holdBox(deps, of, taken, options);
+  if (entered === null) throw sessionNotFound(id);
+  const { session, handle, notes } = entered;
+  deps.untold.keep(id, notes);
+  return makeLease(deps, { session, handle, notes, settings: request.settings }, taken.move());
+}
+
+interface EnterRequest {
+  readonly id: SessionId;
+  readonly tenant: string;
+  readonly settings: BoxSettings;
+  /** Made anew, empty. */
+  readonly directories: readonly string[];
+}
+
+/** @returns null when the session is gone */
+async function holdBox(
+  deps: BindDeps,
+  request: EnterRequest,
+  taken: CleanupStack,
+  options: CallOptions,
+): Promise<EnteredBox | null> {
+  taken.use(deps.boxes.hold(request.id));
+  const entered = await enterBox(deps, request, options);
+  if (entered === null) return null;
+  taken.defer(() => touch(deps, request.id));
+  const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, request, entered)));
+  await touch(deps, request.id);
+  return { ...entered, handle };
 }
 
 async function touch(deps: BindDeps, id: SessionId): Promise<void> {
   await deps.sessions.update(id, { lastUsedAt: deps.clock.now() });
 }
 
-type EnterRequest = BindRequest & { readonly id: SessionId; readonly tenant: string };
-
-/** @returns null when the session is gone */
 async function enterBox(
   deps: BindDeps,
   request: EnterRequest,
@@ -88,12 +130,12 @@ async function openHandle(
   of: { readonly opened: OpenedBox; readonly request: EnterRequest },
   options: CallOptions,
 ): Promise<BoxHandle> {
-  const { inbox, outbox } = runDirectories(of.request.runId);
   await using taken = new CleanupStack();
   const handle = taken.use(await deps.backend.open(of.opened.place, options));
+  const { settings, directories } = of.request;
   // A read-only workspace cannot be written from inside, so no directories are made there.
-  if (of.request.settings.workspaceMode === "rw")
-    await handle.files.resetDirectories([inbox, outbox], options);
+  if (directories.length > 0 && settings.workspaceMode === "rw")
+    await handle.files.resetDirectories(directories, options);
   taken.move();
   return handle;
 }

@@ -1,19 +1,24 @@
-/** The bound box of one run, until it is disposed of (box §4.3, §4.9). */
+/** The right to use a box and to keep it awake, until it is disposed of (box §4.3, §4.9). */
 import type { BoxSettings } from "../domain/box.js";
 import type { SessionRecord } from "../domain/session.js";
 import type { CleanupStack } from "../lib/cleanup-stack.js";
 import type { BoxHandle } from "../ports/box-handle.js";
 import type { Logger } from "../ports/logger.js";
 
-export interface BoxLease extends AsyncDisposable {
+/** What every lease holds; that of a person at work in the box holds nothing else. */
+export interface HandLease extends AsyncDisposable {
   readonly session: SessionRecord;
   readonly handle: BoxHandle;
-  /** Directories of this run, empty at the beginning. */
-  readonly inbox: string;
-  readonly outbox: string;
   /** What was lost since the session's last run, one sentence each; empty = nothing. */
   readonly notes: readonly string[];
   readonly settings: BoxSettings;
+}
+
+/** The bound box of one run. */
+export interface BoxLease extends HandLease {
+  /** Directories of this run, empty at the beginning. */
+  readonly inbox: string;
+  readonly outbox: string;
 }
 
 export interface LeaseDeps {
@@ -23,11 +28,11 @@ export interface LeaseDeps {
 }
 
 /** Gives `facts` the life of what was taken for them; what fails on release is logged, for nobody could mend it. */
-export function makeLease(
+export function makeLease<Facts extends Omit<HandLease, typeof Symbol.asyncDispose>>(
   deps: LeaseDeps,
-  facts: Omit<BoxLease, typeof Symbol.asyncDispose>,
+  facts: Facts,
   taken: CleanupStack,
-): BoxLease {
+): Facts & AsyncDisposable {
   const release = async (): Promise<void> => {
     deps.leases.delete(release);
     try {

@@ -14,15 +14,19 @@ import type { IdSource } from "../ports/id-source.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
-import { type BindDeps, bindBox } from "./bind-box.js";
-import type { BoxLease } from "./box-lease.js";
+import { type BindDeps, bindBox, leaseBox } from "./bind-box.js";
+import { type BoxEntry, type BoxLimits, describeLimits } from "./box-entry.js";
+import type { BoxLease, HandLease } from "./box-lease.js";
+import { UntoldNotes } from "./box-notes.js";
 import { BoxOpener } from "./box-opener.js";
-import { describeStatus } from "./box-status.js";
-import { EngineWatch } from "./engine-watch.js";
+import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
+import { type EngineState, EngineWatch } from "./engine-watch.js";
 import { findOrCreateSession, type SessionKey } from "./find-session.js";
 import { OpenBoxes } from "./open-boxes.js";
+import { type BoxError, RecentErrors } from "./recent-errors.js";
 import { reconcileBoxes } from "./reconcile-boxes.js";
-import { removeSession, restBox, restIdleBoxes, sessionNotFound } from "./rest-box.js";
+import { removeSession, restBox, restIdleBoxes, sessionNotFound, stopSession } from "./rest-box.js";
+import { describeBoxes } from "./session-boxes.js";
 
 export interface BoxServiceDeps {
   readonly backend: BoxBackend;
@@ -36,6 +40,8 @@ export interface BoxServiceSettings {
   readonly enabled: boolean;
   /** Of every box, unless a bind says otherwise. */
   readonly settings: BoxSettings;
+  /** Name of the profile the settings come from; it is only shown. */
+  readonly profile: string;
   readonly maxBoxes: number;
   /** ≤ 0 = boxes are never rested for being idle. */
   readonly idleTtlSec: number;
@@ -47,13 +53,23 @@ export interface BindOptions extends CallOptions {
   readonly settings?: BoxSettings | undefined;
 }
 
+/** How many boxes there may be and how long they are kept, and the limits of each (api §4). */
+export interface ServiceLimits extends BoxLimits {
+  readonly max_boxes: number;
+  /** ≤ 0 = boxes are never rested for being idle. */
+  readonly idle_ttl_sec: number;
+  /** 0 = workspaces are kept for ever. */
+  readonly workspace_ttl_days: number;
+  readonly profile: string;
+}
+
 const PROBE_EVERY_MS = 30_000;
 const REAP_EVERY_MS = 30_000;
 const RECONCILE_EVERY_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export class BoxService implements AsyncDisposable {
-  readonly #deps: BindDeps;
+  readonly #deps: BindDeps & { readonly errors: RecentErrors };
   readonly #settings: BoxServiceSettings;
   readonly #engine: EngineWatch;
   readonly #tasks: readonly PeriodicTask[];
@@ -67,13 +83,15 @@ export class BoxService implements AsyncDisposable {
       locks: new KeyedLock<SessionId>(),
       creations: new KeyedLock<"session">(),
       leases: new Set<() => Promise<void>>(),
+      untold: new UntoldNotes(),
+      errors: new RecentErrors(deps.clock),
     };
     const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
     this.#deps = { ...shared, rest, opener: new BoxOpener({ ...shared, rest }) };
     this.#settings = settings;
     // Every bind in flight listens to it.
     setMaxListeners(0, this.#life.signal);
-    this.#engine = new EngineWatch({ ...deps, image: settings.settings.image });
+    this.#engine = new EngineWatch({ ...shared, image: settings.settings.image });
     this.#tasks = this.#makeTasks();
   }
 
@@ -89,9 +107,49 @@ export class BoxService implements AsyncDisposable {
     for (const task of this.#tasks) task.start();
   }
 
+  /** Boxes that are starting, ready or paused. */
+  get awakeCount(): number {
+    return this.#deps.boxes.count;
+  }
+
   async status(options: CallOptions): Promise<BoxStatus> {
-    const engine = this.#settings.enabled ? await this.#engine.current(options) : "disabled";
-    return describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.#deps.boxes.count });
+    const engine = await this.#engineState(options);
+    return describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.awakeCount });
+  }
+
+  /** The engines that carry boxes. */
+  async engines(options: CallOptions): Promise<readonly EngineEntry[]> {
+    const { image } = this.#settings.settings;
+    return [describeEngine(await this.#engineState(options), { name: this.#deps.backend.engine, image })];
+  }
+
+  get limits(): ServiceLimits {
+    const { settings, profile, maxBoxes, idleTtlSec, workspaceTtlDays } = this.#settings;
+    const counts = {
+      max_boxes: maxBoxes,
+      idle_ttl_sec: idleTtlSec,
+      workspace_ttl_days: workspaceTtlDays,
+    };
+    return { ...counts, profile, ...describeLimits(settings) };
+  }
+
+  /** What went wrong with boxes of the tenant, and with the engine: the newest 50, in order (box §3.4). */
+  recentErrors(tenant: string): readonly BoxError[] {
+    return this.#deps.errors.newest(tenant);
+  }
+
+  /** Boxes of a tenant that have a container or are being made. */
+  async listBoxes(tenant: string, options: CallOptions): Promise<readonly BoxEntry[]> {
+    const { sessions, boxes } = this.#deps;
+    const open = (await sessions.listAll()).filter(
+      (record) => record.tenant === tenant && (record.container !== null || boxes.get(record.id) !== null),
+    );
+    return this.describe(open, options);
+  }
+
+  /** How the boxes of these sessions are, in order. */
+  async describe(records: readonly SessionRecord[], options: CallOptions): Promise<readonly BoxEntry[]> {
+    return describeBoxes({ ...this.#deps, defaults: this.#settings }, records, options);
   }
 
   /** The session of a key; its record is made if there is none, and nothing on the engine. */
@@ -111,20 +169,50 @@ export class BoxService implements AsyncDisposable {
    * @throws ServiceError `box.disabled`, `box.engine_unavailable`, `box.readiness`, `box.capacity`, `box.conflict`
    */
   async bind(session: SessionRecord, runId: RunId, options: BindOptions): Promise<BoxLease> {
+    const settings = options.settings ?? this.#settings.settings;
+    return this.#use(session.tenant, options, (linked) =>
+      bindBox(this.#deps, { session, runId, settings }, linked),
+    );
+  }
+
+  /**
+   * A lease for a person's command or file request; the box runs and is shared with the runs of the session.
+   * @throws ServiceError as `bind`; `session.not_found` when the session is deleted meanwhile
+   */
+  async lease(session: SessionRecord, options: CallOptions): Promise<HandLease> {
+    const { settings } = this.#settings;
+    return this.#use(session.tenant, options, (linked) =>
+      leaseBox(this.#deps, { session, settings }, linked),
+    );
+  }
+
+  async #use<Lease>(
+    tenant: string,
+    options: CallOptions,
+    work: (linked: CallOptions) => Promise<Lease>,
+  ): Promise<Lease> {
     if (!this.#settings.enabled)
       throw new ServiceError("box.disabled", "Boxes are switched off.", {
         hint: "Set boxes.enabled to true.",
       });
     if (this.#life.signal.aborted) throw new ServiceError("service.stopping", "The service is stopping.");
     using linked = linkSignals(options.signal, this.#life.signal);
-    await this.#engine.ready(linked);
-    const settings = options.settings ?? this.#settings.settings;
     try {
-      return await bindBox(this.#deps, { session, runId, settings }, linked);
+      await this.#engine.ready(linked);
+      return await work(linked);
     } catch (error) {
       this.#engine.report(error);
+      if (!linked.signal.aborted) this.#deps.errors.add(error, tenant);
       throw error;
     }
+  }
+
+  /**
+   * Gives up the container of a session at once, its workspace kept.
+   * @throws ServiceError `session.not_found`; `box.conflict` while somebody uses the box
+   */
+  async stopSession(tenant: string, id: SessionId): Promise<void> {
+    await stopSession(this.#deps, { tenant, id, rest: this.#deps.rest });
   }
 
   /**
@@ -148,6 +236,10 @@ export class BoxService implements AsyncDisposable {
     ]);
   }
 
+  async #engineState(options: CallOptions): Promise<EngineState | "disabled"> {
+    return this.#settings.enabled ? this.#engine.current(options) : "disabled";
+  }
+
   /** Containers that the records name count from the start, idle since their last use. */
   async #takeOver(): Promise<void> {
     const { sessions, boxes, clock } = this.#deps;
@@ -165,6 +257,7 @@ export class BoxService implements AsyncDisposable {
       await this.#reconcile(options);
     } catch (error) {
       options.signal.throwIfAborted();
+      this.#deps.errors.add(error, null);
       this.#deps.logger.warn(
         { engine: this.#deps.backend.engine },
         "The boxes could not be compared with the records.",
@@ -180,12 +273,14 @@ export class BoxService implements AsyncDisposable {
   }
 
   #makeTasks(): readonly PeriodicTask[] {
-    const onError = (error: unknown): void =>
+    const onError = (error: unknown): void => {
+      this.#deps.errors.add(error, null);
       this.#deps.logger.warn(
         { engine: this.#deps.backend.engine },
         "A round of looking after boxes failed.",
         error,
       );
+    };
     const idleMs = this.#settings.idleTtlSec * 1000;
     const rounds: { readonly everyMs: number; readonly work: (signal: AbortSignal) => Promise<void> }[] = [
       { everyMs: PROBE_EVERY_MS, work: async (signal) => void (await this.#engine.check({ signal })) },

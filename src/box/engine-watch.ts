@@ -5,6 +5,7 @@ import { SingleFlight } from "../lib/single-flight.js";
 import type { BoxBackend, EngineFacts } from "../ports/box-backend.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
+import type { RecentErrors } from "./recent-errors.js";
 
 export type EngineState = { readonly state: "unknown" } | ProbedState;
 
@@ -22,6 +23,7 @@ const PROBE_MS = 5000;
 export interface EngineWatchDeps {
   readonly backend: BoxBackend;
   readonly logger: Logger;
+  readonly errors: Pick<RecentErrors, "add">;
   /** Without it the engine cannot carry boxes. */
   readonly image: string;
 }
@@ -76,12 +78,14 @@ export class EngineWatch {
   #set(next: ProbedState): ProbedState {
     const changed = next.state !== this.#state.state;
     this.#state = next;
-    const { logger, backend } = this.#deps;
-    if (changed && next.state === "unavailable")
+    const { logger, backend, errors } = this.#deps;
+    if (changed && next.state === "unavailable") {
+      errors.add(new ServiceError(next.code, next.reason), null);
       logger.warn(
         { engine: backend.engine, code: next.code, reason: next.reason },
         "The engine is not available.",
       );
+    }
     if (changed && next.state === "available")
       logger.info({ engine: backend.engine, version: next.facts.version }, "The engine is available.");
     return next;

@@ -8,6 +8,7 @@ import type { LogFields, Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
 import type { OpenBoxes } from "./open-boxes.js";
+import type { RecentErrors } from "./recent-errors.js";
 
 export interface ReconcileDeps {
   readonly backend: BoxBackend;
@@ -16,6 +17,7 @@ export interface ReconcileDeps {
   readonly locks: KeyedLock<SessionId>;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly errors: Pick<RecentErrors, "add">;
   /** Milliseconds a workspace is kept after its last use; Infinity = for ever. */
   readonly workspaceTtlMs: number;
 }
@@ -72,6 +74,7 @@ export async function reconcileBoxes(deps: ReconcileDeps, options: CallOptions):
       await work();
     } catch (error) {
       options.signal.throwIfAborted();
+      deps.errors.add(error, null);
       deps.logger.warn(fields, "The reconciliation of a box failed and is repeated.", error);
     }
   };

@@ -6,7 +6,9 @@ import type { BoxBackend } from "../ports/box-backend.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
-import type { OpenBoxes } from "./open-boxes.js";
+import type { UntoldNotes } from "./box-notes.js";
+import type { OpenBoxes, Rest } from "./open-boxes.js";
+import type { RecentErrors } from "./recent-errors.js";
 
 export interface RestDeps {
   readonly backend: BoxBackend;
@@ -14,6 +16,8 @@ export interface RestDeps {
   readonly boxes: OpenBoxes;
   readonly locks: KeyedLock<SessionId>;
   readonly logger: Logger;
+  readonly errors: Pick<RecentErrors, "add">;
+  readonly untold: UntoldNotes;
 }
 
 /** Removes the container and keeps the workspace; the caller has made sure that nobody holds the box. */
@@ -34,8 +38,26 @@ export async function restIdleBoxes(deps: RestDeps, idleMs: number, options: Cal
   const ids = deps.boxes.idleFor(idleMs);
   const outcomes = await Promise.allSettled(ids.map((id) => deps.boxes.close(id, rest)));
   for (const [index, outcome] of outcomes.entries())
-    if (outcome.status === "rejected" && !options.signal.aborted)
+    if (outcome.status === "rejected" && !options.signal.aborted) {
+      deps.errors.add(outcome.reason, null);
       deps.logger.warn({ sessionId: ids[index] }, "A box could not be rested.", outcome.reason);
+    }
+}
+
+/**
+ * Rests the box of a session that nobody uses, whether it is due or not; one without a container stays as it is.
+ * @throws ServiceError `session.not_found`; `box.conflict` while somebody holds the box
+ */
+export async function stopSession(
+  deps: RestDeps,
+  of: { readonly tenant: string; readonly id: SessionId; readonly rest: Rest },
+): Promise<void> {
+  const { tenant, id, rest } = of;
+  if ((await deps.sessions.get(tenant, id)) === null) throw sessionNotFound(id);
+  await deps.boxes.settled(id);
+  const isRested = await deps.boxes.close(id, rest);
+  if (!isRested && deps.boxes.holds(id) > 0)
+    throw sessionInUse(id, "Wait until it has ended, or cancel the run.");
 }
 
 /**
@@ -51,9 +73,7 @@ export async function removeSession(
   const { tenant, id } = of;
   if ((await deps.sessions.get(tenant, id)) === null) throw sessionNotFound(id);
   if (!of.force && deps.boxes.holds(id) > 0)
-    throw new ServiceError("box.conflict", `The session ${id} is held by a run.`, {
-      hint: "Wait until the run has ended, cancel it, or delete with force.",
-    });
+    throw sessionInUse(id, "Wait until it has ended, cancel the run, or delete with force.");
   using _turn = await deps.locks.acquire(id, options);
   const session = await deps.sessions.get(tenant, id);
   if (session === null) return;
@@ -62,11 +82,18 @@ export async function removeSession(
     await deps.backend.removeWorkspace(session.volume, options);
   } catch (error) {
     options.signal.throwIfAborted();
+    deps.errors.add(error, tenant);
     deps.logger.warn({ sessionId: id }, "A deleted session is still on the engine.", error);
   }
   await deps.sessions.remove(id);
   deps.boxes.forget(id);
+  deps.untold.take(id);
   deps.logger.info({ sessionId: id }, "A session was removed.");
+}
+
+function sessionInUse(id: SessionId, hint: string): ServiceError {
+  const message = `The session ${id} is in use by a run, a command or a file request.`;
+  return new ServiceError("box.conflict", message, { hint });
 }
 
 export function sessionNotFound(id: string): ServiceError {

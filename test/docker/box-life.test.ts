@@ -46,7 +46,14 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
   const aService = (backend = engine.backend) =>
     new BoxService(
       { backend, sessions: stores.sessions, clock, ids: new RandomIdSource(), logger: engine.logger },
-      { enabled: true, settings: ENGINE_SETTINGS, maxBoxes: 4, idleTtlSec: 300, workspaceTtlDays: 14 },
+      {
+        enabled: true,
+        settings: ENGINE_SETTINGS,
+        profile: "default",
+        maxBoxes: 4,
+        idleTtlSec: 300,
+        workspaceTtlDays: 14,
+      },
     );
 
   const bind = async (key: string, of = service): Promise<BoxLease> => {

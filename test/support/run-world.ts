@@ -98,6 +98,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     {
       enabled: options.boxesEnabled ?? true,
       settings: { ...BOX_SETTINGS, workspaceMode: options.workspaceMode ?? "rw" },
+      profile: "default",
       maxBoxes: 8,
       idleTtlSec: 300,
       workspaceTtlDays: 14,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { bindBox } from "../../../src/box/bind-box.js";
+import { bindBox, leaseBox } from "../../../src/box/bind-box.js";
+import { BOX_NOTES } from "../../../src/box/box-notes.js";
 import { BoxOpener } from "../../../src/box/box-opener.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
@@ -49,5 +50,42 @@ describe("bindBox", () => {
     world.clock.advance(5000);
     await lease[Symbol.asyncDispose]();
     expect((await world.sessions.get("main", session.id))?.lastUsedAt).toBe(begun + 5000);
+  });
+});
+
+describe("leaseBox", () => {
+  it("makes no directories, and leaves what it found lost to the session's next run", async () => {
+    const world = aWorld();
+    const deps = { ...world, opener: new BoxOpener(world) };
+    const session = await world.sessions.findOrCreate(aSession());
+    const first = await bindBox(deps, { session, runId: "run_1", settings: SETTINGS }, ENDLESS);
+    await first[Symbol.asyncDispose]();
+    world.backend.killContainer(first.session.container ?? "");
+    const byHand = await leaseBox(deps, { session, settings: SETTINGS }, ENDLESS);
+    expect(byHand.notes).toEqual([BOX_NOTES.vanished]);
+    expect([...world.backend.tree(session.volume).root.children.keys()]).toContain("outbox");
+    expect(world.boxes.holds(session.id)).toBe(1);
+    await byHand[Symbol.asyncDispose]();
+    await using again = await leaseBox(deps, { session, settings: SETTINGS }, ENDLESS);
+    expect(again.notes).toEqual([]);
+    await using second = await bindBox(deps, { session, runId: "run_2", settings: SETTINGS }, ENDLESS);
+    expect(second.notes).toEqual([BOX_NOTES.vanished]);
+    await using third = await bindBox(deps, { session, runId: "run_3", settings: SETTINGS }, ENDLESS);
+    expect(third.notes).toEqual([]);
+    const outbox = await third.handle.files.list(
+      { path: "/workspace/outbox", depth: 1, maxEntries: 9, skip: [] },
+      ENDLESS,
+    );
+    expect(outbox).toMatchObject({ entries: [1, 2, 3].map((n) => ({ path: `/workspace/outbox/run_${n}` })) });
+  });
+
+  it("finds no session that was deleted, and holds nothing then", async () => {
+    const world = aWorld();
+    const deps = { ...world, opener: new BoxOpener(world) };
+    await expect(leaseBox(deps, { session: aSession(), settings: SETTINGS }, ENDLESS)).rejects.toThrow(
+      expect.objectContaining({ code: "session.not_found" }),
+    );
+    expect([world.boxes.holds("ses_a"), world.leases.size]).toEqual([0, 0]);
+    expect(await world.sessions.listAll()).toEqual([]);
   });
 });

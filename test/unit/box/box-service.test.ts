@@ -7,6 +7,7 @@ import { resolveBoxSettings } from "../../../src/box/box-policy.js";
 import { BoxService, type BoxServiceSettings } from "../../../src/box/box-service.js";
 import { renderReuseKey } from "../../../src/box/reuse-key.js";
 import type { BoxSettings } from "../../../src/domain/box.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { RunId } from "../../../src/domain/ids.js";
 import type { SessionRecord } from "../../../src/domain/session.js";
 import type { BoxPlace } from "../../../src/ports/box-backend.js";
@@ -95,7 +96,15 @@ afterEach(async () => {
 function aService(change: Partial<BoxServiceSettings> = {}): BoxService {
   const made = new BoxService(
     { backend, sessions, clock, ids, logger },
-    { enabled: true, settings: SETTINGS, maxBoxes: 3, idleTtlSec: 300, workspaceTtlDays: 14, ...change },
+    {
+      enabled: true,
+      settings: SETTINGS,
+      profile: "default",
+      maxBoxes: 3,
+      idleTtlSec: 300,
+      workspaceTtlDays: 14,
+      ...change,
+    },
   );
   services.push(made);
   return made;
@@ -592,8 +601,18 @@ describe("the engine", () => {
       remaining: 3,
       reason: null,
       isolation: ["network-none"],
-      quota: "none",
+      quota: "watchdog",
       export_paths: true,
+    });
+    expect(await service.engines(ENDLESS)).toEqual([
+      { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [] },
+    ]);
+    expect(service.limits).toMatchObject({
+      max_boxes: 3,
+      idle_ttl_sec: 300,
+      workspace_ttl_days: 14,
+      profile: "default",
+      memory_mb: 512,
     });
   });
 
@@ -638,6 +657,98 @@ describe("the engine", () => {
       throw new Error("unreachable");
     };
     expect((await service.status(ENDLESS)).reason).toBe("The engine did not answer within 5 s.");
+  });
+});
+
+describe("recent errors", () => {
+  it("are the newest 50 of 60, in order, and none of another tenant's", async () => {
+    proves("BOX-15");
+    const known = await session("42");
+    let count = 0;
+    backend.onStart = async () => {
+      count += 1;
+      throw new ServiceError("box.readiness", `Start ${count} failed.`);
+    };
+    for (let i = 0; i < 60; i += 1) await expect(bind(known)).rejects.toThrow("failed");
+    const recent = service.recentErrors("main");
+    expect(recent).toEqual(
+      Array.from({ length: 50 }, (_none, index) => ({
+        timestamp: new Date(clock.now()).toISOString(),
+        code: "box.readiness",
+        message: `Start ${index + 11} failed.`,
+      })),
+    );
+    expect(service.recentErrors("other")).toEqual([]);
+  });
+
+  it("leave out that a caller went away", async () => {
+    const signal = AbortSignal.abort(new Error("gone"));
+    await expect(bind("42", { signal })).rejects.toThrow("gone");
+    expect(service.recentErrors("main")).toEqual([]);
+  });
+});
+
+describe("a lease by hand", () => {
+  it("wakes the box, shares it with runs, and keeps it from being stopped or removed", async () => {
+    const { session: known } = await use("42");
+    await service.stopSession("main", known.id);
+    expect(await containers()).toEqual([]);
+    const lease = await service.lease(known, ENDLESS);
+    expect(lease).toMatchObject({ notes: [BOX_NOTES.rested], settings: SETTINGS });
+    await use("42");
+    expect(backend.counts.containersCreated).toBe(2);
+    for (const work of [
+      service.stopSession("main", known.id),
+      service.removeSession("main", known.id, ENDLESS),
+    ])
+      await expect(work).rejects.toThrow(expect.objectContaining({ code: "box.conflict" }));
+    await lease[Symbol.asyncDispose]();
+    await service.stopSession("main", known.id);
+    expect((await record(known.id)).container).toBeNull();
+    expect(await volumes()).toEqual([known.volume]);
+  });
+
+  it("is refused where boxes are switched off", async () => {
+    const off = aService({ enabled: false });
+    await expect(off.lease(await session("42"), ENDLESS)).rejects.toThrow(
+      expect.objectContaining({ code: "box.disabled" }),
+    );
+  });
+});
+
+describe("the list of boxes", () => {
+  it("has those of the tenant that have a container, with their activity", async () => {
+    await using lease = await bind("42");
+    await use("43");
+    await session("never used");
+    const foreign = await service.findOrCreateSession(
+      "other",
+      renderReuseKey("{chat}", { chat: "1" }, "other"),
+      ENDLESS,
+    );
+    await using _foreign = await bind(foreign);
+    clock.advance(5000);
+    expect(await service.listBoxes("main", ENDLESS)).toMatchObject([
+      { session_id: lease.session.id, key: "42", state: "ready", activity: { leases: 1, idle_sec: null } },
+      { key: "43", state: "ready", activity: { leases: 0, idle_sec: 5 } },
+    ]);
+    expect(await service.listBoxes("none", ENDLESS)).toEqual([]);
+  });
+
+  it("has a box that is being made", async () => {
+    const starting = new Gate();
+    const gate = new Gate();
+    backend.onStart = async () => {
+      starting.open();
+      await gate.passed;
+    };
+    const work = use("42");
+    await starting.passed;
+    expect(await service.listBoxes("main", ENDLESS)).toMatchObject([{ key: "42", state: "starting" }]);
+    const described = await service.describe([await session("42")], ENDLESS);
+    expect(described).toMatchObject([{ state: "starting", activity: { leases: 1 } }]);
+    gate.open();
+    await work;
   });
 });
 

@@ -39,6 +39,9 @@ describe("EngineWatch", () => {
     });
     await watch.ready(ENDLESS);
     expect((await watch.current(ENDLESS)).state).toBe("available");
+    expect(world.errors.newest("main")).toMatchObject([
+      { code: "box.engine_unavailable", message: "The engine is gone." },
+    ]);
   });
 
   it("keeps what is not ours out of the reason", async () => {

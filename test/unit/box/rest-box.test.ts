@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { removeSession, restBox, restIdleBoxes, sessionNotFound } from "../../../src/box/rest-box.js";
+import {
+  removeSession,
+  restBox,
+  restIdleBoxes,
+  sessionNotFound,
+  stopSession,
+} from "../../../src/box/rest-box.js";
+import type { SessionId } from "../../../src/domain/ids.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
 let world: ReturnType<typeof aWorld>;
@@ -51,6 +58,35 @@ describe("restIdleBoxes", () => {
     };
     await restIdleBoxes(world, 0, { signal: stop.signal });
     expect(world.logger.lines).toEqual([]);
+  });
+});
+
+describe("stopSession", () => {
+  const rest = (id: SessionId) => restBox(world, id, ENDLESS);
+  const stop = (tenant = "main") => stopSession(world, { tenant, id: "ses_a", rest });
+
+  it("gives the container up and keeps the workspace; done twice it changes nothing", async () => {
+    await stop();
+    await stop();
+    expect(await containers()).toEqual([]);
+    expect((await world.backend.listOwned(ENDLESS)).volumes).toHaveLength(1);
+  });
+
+  it("refuses while somebody holds the box, and knows no foreign session", async () => {
+    using _hold = world.boxes.hold("ses_a");
+    await expect(stop()).rejects.toThrow(expect.objectContaining({ code: "box.conflict" }));
+    await expect(stop("other")).rejects.toThrow(expect.objectContaining({ code: "session.not_found" }));
+    expect(await containers()).toEqual(["c"]);
+  });
+
+  it("does not mind who comes while it rests the box: they get a new one", async () => {
+    const remove = world.backend.removeContainer.bind(world.backend);
+    world.backend.removeContainer = async (name, options) => {
+      world.boxes.hold("ses_a");
+      await remove(name, options);
+    };
+    await stop();
+    expect(await containers()).toEqual([]);
   });
 });
 
