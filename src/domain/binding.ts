@@ -17,8 +17,14 @@ export const resourcePolicySchema = z.strictObject({
     .nullable()
     .default(null)
     .describe("Native tools that may be used; null = every one."),
-  allow_plugin_storage: z.boolean().default(true).describe("Whether the runner may keep values of its own."),
-  allow_workspace_storage: z.boolean().default(false).describe("Whether it may keep values of the tenant."),
+  allow_plugin_storage: z
+    .boolean()
+    .default(true)
+    .describe("Whether the runner may keep values of its own. Read by later versions: this one keeps none."),
+  allow_workspace_storage: z
+    .boolean()
+    .default(false)
+    .describe("Whether it may keep values of the tenant. Read by later versions: this one keeps none."),
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 
