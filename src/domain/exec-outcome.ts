@@ -150,3 +150,13 @@ function leftoverNotes(leftovers: number): string[] {
 function count(amount: number, one: string, many: string): string {
   return `${amount} ${amount === 1 ? one : many}`;
 }
+
+/** What a command is told whose box ended under it. */
+export const BOX_ENDED_NOTE =
+  "The box stopped while the command ran: its processes are gone, the files in /workspace stayed.";
+
+/** What a command is told whose processes were ended by the second or the third means (security §6.1). */
+export const CLEARING_NOTES = {
+  2: "The command's supervisor did not answer, so all processes of the box user were stopped.",
+  3: "The box had to be started anew: all its processes and everything outside /workspace are gone, the files in /workspace stayed.",
+} as const;

@@ -38,7 +38,7 @@ describe("StallGuard", () => {
   it("does nothing once it is disposed of", () => {
     const ends: string[] = [];
     const caller = new AbortController();
-    const guard = new StallGuard(() => ends.push("end"), 100, { signal: caller.signal });
+    using guard = new StallGuard(() => ends.push("end"), 100, { signal: caller.signal });
     guard.arm();
     guard[Symbol.dispose]();
     caller.abort();

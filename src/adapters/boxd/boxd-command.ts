@@ -1,0 +1,137 @@
+/** One command in a box, from its first frame to the end of the last process it left behind. */
+import type { ServiceError } from "../../domain/errors.js";
+import type { BoxCounters, CommandExit, StopReason } from "../../domain/exec-outcome.js";
+import { readDone, readExit, readIndex, readStarted, readWord } from "./answers.js";
+import type { BoxdConnection, FrameSink } from "./boxd-connection.js";
+import { CommandOutput, type OutputStream } from "./command-output.js";
+import { FieldWriter } from "./fields.js";
+import { type BoxdFrame, helperFault } from "./frame-codec.js";
+import { ASK, HEAR, KILL_DISCARD, KILL_TREE, SAY } from "./protocol.js";
+
+/** The helper gets so long to end a tree before stronger means are used; it kills a silent supervisor after one second. */
+const RUNG_ONE_MS = 5000;
+const STREAM_NUMBERS: Readonly<Record<OutputStream, number>> = { stdout: 0, stderr: 1 };
+
+/** How the command's story ended. `lost`: its helper was gone before it had told an exit. */
+export type CommandEnding =
+  | { readonly type: "exit"; readonly exit: CommandExit }
+  /** It was not started. */
+  | { readonly type: "fault"; readonly word: string }
+  | { readonly type: "lost"; readonly cause: ServiceError };
+
+export interface BoxdCommandDeps {
+  readonly connection: BoxdConnection;
+  readonly body: Uint8Array;
+  /** The helper did not end the tree in time. */
+  readonly onStuck: () => void;
+}
+
+export class BoxdCommand implements FrameSink {
+  readonly output: CommandOutput;
+  readonly connection: BoxdConnection;
+  /** When the foreground process ended, or the helper was lost. Never rejects. */
+  readonly ending: Promise<CommandEnding>;
+  /** When nothing of the command is left, or the helper was lost. Never rejects. */
+  readonly gone: Promise<void>;
+  readonly #id: number;
+  readonly #onStuck: () => void;
+  #end: (ending: CommandEnding) => void = () => undefined;
+  #leave: () => void = () => undefined;
+  #started: BoxCounters | null = null;
+  #hasEnded = false;
+  #isGone = false;
+  #stopReason: StopReason | null = null;
+  #escalation: NodeJS.Timeout | null = null;
+
+  /** @throws ServiceError when the connection is gone already: nothing was started */
+  constructor({ connection, body, onStuck }: BoxdCommandDeps) {
+    this.connection = connection;
+    this.#onStuck = onStuck;
+    this.ending = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+    this.gone = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
+    this.output = new CommandOutput((stream, bytes) => this.#grant(stream, bytes));
+    this.#id = connection.ask(ASK.spawn, body, this);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** Why the service stopped the command; null when it did not. */
+  get stopReason(): StopReason | null {
+    return this.#stopReason;
+  }
+
+  /** The box's counters when the command started. */
+  get countersAtStart(): BoxCounters | null {
+    return this.#started;
+  }
+
+  /** Stops the command, or what it left behind, with all processes below it. The first reason stays. */
+  stop(reason: StopReason): void {
+    if (!this.#hasEnded) this.#stopReason ??= reason;
+    this.output.release();
+    if (this.#isGone || this.#escalation !== null) return;
+    this.#escalation = setTimeout(this.#onStuck, RUNG_ONE_MS);
+    const flags = reason === "abandoned" ? KILL_DISCARD : 0;
+    this.connection.say(SAY.kill, this.#id, new FieldWriter().u8(KILL_TREE).u8(flags).finish());
+  }
+
+  take(frame: BoxdFrame): void {
+    switch (frame.type) {
+      case HEAR.stdout:
+      case HEAR.stderr:
+        return this.#takeOutput(frame);
+      case HEAR.started:
+        if (this.#started !== null || this.#hasEnded) throw helperFault("The box started a command twice.");
+        this.#started = readStarted(frame);
+        return;
+      case HEAR.exit:
+        return this.#conclude({ type: "exit", exit: readExit(frame) });
+      case HEAR.fault:
+        return this.#conclude({ type: "fault", word: readWord(readIndex(frame)) });
+      case HEAR.done:
+        readDone(frame);
+        if (!this.#hasEnded) throw helperFault("The box ended a command without an exit.");
+        return this.#settle();
+      default:
+        throw helperFault(`The box sent a frame of type ${frame.type} while a command ran.`);
+    }
+  }
+
+  lose(cause: ServiceError): void {
+    if (!this.#hasEnded) this.#conclude({ type: "lost", cause });
+    this.#settle();
+  }
+
+  #takeOutput(frame: BoxdFrame): void {
+    if (this.#hasEnded) throw helperFault("The box sent output of a command that had ended.");
+    this.output.push({ stream: frame.type === HEAR.stdout ? "stdout" : "stderr", bytes: frame.payload });
+  }
+
+  #conclude(ending: CommandEnding): void {
+    if (this.#hasEnded) throw helperFault("The box ended a command twice.");
+    this.#hasEnded = true;
+    this.output.close();
+    this.#end(ending);
+  }
+
+  #settle(): void {
+    this.#isGone = true;
+    if (this.#escalation !== null) clearTimeout(this.#escalation);
+    this.#leave();
+  }
+
+  #grant(stream: OutputStream, bytes: number): void {
+    const credit = new FieldWriter().u8(STREAM_NUMBERS[stream]).u32(bytes);
+    if (!this.#hasEnded) this.connection.say(SAY.credit, this.#id, credit.finish());
+  }
+}

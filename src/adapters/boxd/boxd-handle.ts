@@ -1,0 +1,181 @@
+/** A box under one lease: commands and files over the helper that all leases share, and the end of what this one left (box §12). */
+import type { ExecExit } from "../../domain/box.js";
+import { planCommand, refusedWorkdir } from "../../domain/command-plan.js";
+import { ServiceError } from "../../domain/errors.js";
+import {
+  BOX_ENDED_NOTE,
+  type BoxLimits,
+  CLEARING_NOTES,
+  counterNotes,
+  describeExit,
+  statusOfStop,
+  stopNotes,
+} from "../../domain/exec-outcome.js";
+import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../ports/box-handle.js";
+import type { Clearing } from "../../ports/box-helper.js";
+import type { Clock } from "../../ports/clock.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import { BoxdCommand, type CommandEnding } from "./boxd-command.js";
+import type { BoxdConnection } from "./boxd-connection.js";
+import { BoxdFiles } from "./boxd-files.js";
+import { askSpawn } from "./questions.js";
+
+/** What a request holds besides the command. */
+const MAX_COMMAND_BYTES = 960 * 1024;
+/** The helper stops a command by itself when the service did not, so much later. */
+const SECOND_LINE_MS = 1000;
+
+/** What a lease needs of the helper that it shares with others. */
+export interface SharedHelper {
+  /** Name of the container, for the log. */
+  readonly container: string;
+  readonly limits: BoxLimits;
+  /** The connection to a helper that lives. */
+  connect(options: CallOptions): Promise<BoxdConnection>;
+  /** Ends what a lost helper may have left. @returns null when the box itself has ended */
+  recover(connection: BoxdConnection): Promise<Clearing | null>;
+  /** Ends everything in the box. @returns null when the box itself has ended */
+  clear(): Promise<Clearing | null>;
+  /** The helper did not end a command in time: it is dropped. */
+  abandon(connection: BoxdConnection): void;
+}
+
+export interface BoxdHandleDeps {
+  readonly session: SharedHelper;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface EndedCommand {
+  readonly command: BoxdCommand;
+  readonly request: ExecRequest;
+  readonly ending: CommandEnding;
+  readonly durationMs: number;
+}
+
+export class BoxdHandle implements BoxHandle {
+  readonly files: BoxFiles;
+  readonly #deps: BoxdHandleDeps;
+  /** Commands that run or left something running. */
+  readonly #commands = new Set<BoxdCommand>();
+  #closing: Promise<void> | null = null;
+
+  constructor(deps: BoxdHandleDeps) {
+    this.#deps = deps;
+    this.files = new BoxdFiles(async (options) => deps.session.connect(options));
+  }
+
+  async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
+    const plan = planCommand(request, MAX_COMMAND_BYTES);
+    const body = askSpawn(plan, request.timeoutMs + SECOND_LINE_MS);
+    options.signal.throwIfAborted();
+    this.#requireOpen();
+    const startedAt = this.#deps.clock.elapsed();
+    const command = await this.#start(body, options);
+    const ended = command.ending.then((ending) => ({
+      ending,
+      durationMs: Math.round(this.#deps.clock.elapsed() - startedAt),
+    }));
+    const cancel = (): void => command.stop("cancelled");
+    const timer = setTimeout(() => command.stop("timed_out"), request.timeoutMs);
+    options.signal.addEventListener("abort", cancel, { once: true });
+    if (options.signal.aborted) cancel();
+    try {
+      for (let piece = await command.output.next(); piece !== null; piece = await command.output.next())
+        yield { type: "output", ...piece };
+      yield { type: "exit", exit: await this.#conclude({ command, request, ...(await ended) }) };
+    } finally {
+      clearTimeout(timer);
+      options.signal.removeEventListener("abort", cancel);
+      await this.#abandon(command);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  #requireOpen(): void {
+    if (this.#closing !== null) throw new ServiceError("box.readiness", "The box was given back already.");
+  }
+
+  async #start(body: Uint8Array, options: CallOptions): Promise<BoxdCommand> {
+    const { session } = this.#deps;
+    const connection = await session.connect(options);
+    // The lease may have ended meanwhile, and nobody would stop the command then.
+    this.#requireOpen();
+    const onStuck = (): void => session.abandon(connection);
+    const command = new BoxdCommand({ connection, body, onStuck });
+    this.#commands.add(command);
+    void command.gone.then(() => this.#commands.delete(command));
+    return command;
+  }
+
+  async #conclude({ command, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
+    if (ending.type === "fault") throw await this.#refuse(request, ending.word);
+    if (ending.type === "lost") return this.#concludeLost(command, request, durationMs);
+    return describeExit({
+      exit: ending.exit,
+      countersAtStart: command.countersAtStart,
+      stopReason: command.stopReason,
+      timeoutMs: request.timeoutMs,
+      durationMs,
+      limits: this.#deps.session.limits,
+    });
+  }
+
+  /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell what became of the box */
+  async #concludeLost(command: BoxdCommand, request: ExecRequest, durationMs: number): Promise<ExecExit> {
+    const status = statusOfStop(command.stopReason);
+    const clearing = await this.#deps.session.recover(command.connection);
+    const notes = [...stopNotes(status, request.timeoutMs), ...this.#clearingNotes(clearing, command)];
+    return { status, exitCode: null, durationMs, leftovers: 0, notes };
+  }
+
+  /** A box that takes no process is cleared when nothing of this lease runs; what runs may end by itself. */
+  async #refuse(request: ExecRequest, word: string): Promise<ServiceError> {
+    if (word !== "busy") return refusedWorkdir(request.workdir, word);
+    const { session } = this.#deps;
+    const notes = this.#commands.size > 1 ? [] : this.#clearingNotes(await session.clear(), null);
+    return new ServiceError("box.readiness", ["The box could not start the command.", ...notes].join(" "), {
+      hint: `The box may be full of processes (limit ${session.limits.pids}): try again.`,
+    });
+  }
+
+  #clearingNotes(clearing: Clearing | null, command: BoxdCommand | null): readonly string[] {
+    if (clearing === null) return [BOX_ENDED_NOTE];
+    const { rung, counters } = clearing;
+    const before = command?.countersAtStart ?? null;
+    const limitNotes = counters === null ? [] : counterNotes(before, counters, this.#deps.session.limits);
+    return [...limitNotes, CLEARING_NOTES[rung]];
+  }
+
+  /** Ends a command whose reader went away; nothing to do for one that has ended. */
+  async #abandon(command: BoxdCommand): Promise<void> {
+    if (command.hasEnded) return;
+    command.stop("abandoned");
+    const ending = await command.ending;
+    if (ending.type === "lost") await this.#recover(command);
+  }
+
+  async #close(): Promise<void> {
+    const commands = [...this.#commands];
+    for (const command of commands) command.stop("abandoned");
+    for (const command of commands) {
+      await command.gone;
+      if (command.connection.end !== null) await this.#recover(command);
+    }
+  }
+
+  /** An engine that does not answer leaves this to the next use of the box. */
+  async #recover({ connection }: BoxdCommand): Promise<void> {
+    const { session, logger } = this.#deps;
+    try {
+      await session.recover(connection);
+    } catch (error) {
+      logger.warn({ container: session.container }, "The box could not be cleared.", error);
+    }
+  }
+}

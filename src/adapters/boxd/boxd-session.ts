@@ -1,0 +1,154 @@
+/**
+ * The helper of one running box: started when it is needed, shared by all leases, replaced when it was lost. Before a new
+ * one starts, everything the lost one may have left is ended; after two faults the whole box starts anew (box §6.2).
+ */
+import { ServiceError } from "../../domain/errors.js";
+import type { BoxLimits } from "../../domain/exec-outcome.js";
+import { SingleFlight } from "../../lib/single-flight.js";
+import type { BoxHandle } from "../../ports/box-handle.js";
+import type { Clearing, HelperGround, HelperSession } from "../../ports/box-helper.js";
+import type { Clock } from "../../ports/clock.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import { BoxdConnection } from "./boxd-connection.js";
+import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
+import { helperFault } from "./frame-codec.js";
+
+const MAX_FAULTS = 2;
+
+export interface BoxdSessionDeps {
+  readonly ground: HelperGround;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class BoxdSession implements HelperSession, SharedHelper {
+  readonly #deps: BoxdSessionDeps;
+  readonly #flight = new SingleFlight<"connect", BoxdConnection>();
+  readonly #recoveries = new WeakMap<BoxdConnection, Promise<Clearing | null>>();
+  #connection: BoxdConnection | null = null;
+  #faults = 0;
+  #isClosed = false;
+
+  constructor(deps: BoxdSessionDeps) {
+    this.#deps = deps;
+  }
+
+  get limits(): BoxLimits {
+    return this.#deps.ground.limits;
+  }
+
+  get container(): string {
+    return this.#deps.ground.container;
+  }
+
+  lease(): BoxHandle {
+    return new BoxdHandle({ ...this.#deps, session: this });
+  }
+
+  async ready(options: CallOptions): Promise<void> {
+    if (this.#connection !== null) await this.connect(options);
+    else await this.#flight.run("connect", async (signal) => this.#open({ signal }), options);
+  }
+
+  /**
+   * The connection to a helper that lives, a new one where there is none.
+   * @throws ServiceError `box.readiness` when the box does not run, `box.engine_unavailable` when it takes no helper
+   */
+  async connect(options: CallOptions): Promise<BoxdConnection> {
+    const current = this.#connection;
+    if (current?.end === null) return current;
+    return this.#flight.run("connect", async (signal) => this.#reconnect({ signal }), options);
+  }
+
+  /**
+   * Ends whatever a lost helper may have left, once per helper.
+   * @returns null when the box itself has ended
+   */
+  async recover(connection: BoxdConnection): Promise<Clearing | null> {
+    const known = this.#recoveries.get(connection);
+    if (known !== undefined) return known;
+    const recovery = this.#recover(connection);
+    this.#recoveries.set(connection, recovery);
+    // What failed is tried again by the next one who needs it.
+    recovery.catch(() => this.#recoveries.delete(connection));
+    return recovery;
+  }
+
+  /** Ends everything in the box, the helper included. */
+  async clear(): Promise<Clearing | null> {
+    const current = this.#connection;
+    if (current === null) return this.#deps.ground.clear();
+    await current[Symbol.asyncDispose]();
+    return this.recover(current);
+  }
+
+  /** The helper did not do its work: it is dropped, and whoever waits for it hears so. */
+  abandon(connection: BoxdConnection): void {
+    connection.fail(helperFault("The helper did not end a command in time."));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#connection?.[Symbol.asyncDispose]();
+  }
+
+  async #recover(connection: BoxdConnection): Promise<Clearing | null> {
+    const { ground, logger } = this.#deps;
+    const { end } = connection;
+    if (end?.type === "fault") {
+      this.#faults += 1;
+      logger.warn(
+        { container: this.container, count: this.#faults },
+        "The helper of a box broke the protocol.",
+        end.cause,
+      );
+    }
+    await connection[Symbol.asyncDispose]();
+    if (this.#faults < MAX_FAULTS) return ground.clear();
+    this.#faults = 0;
+    return ground.restart();
+  }
+
+  /** With stronger and stronger means, because a box may be full of processes or end every helper at once. */
+  async #reconnect(options: CallOptions): Promise<BoxdConnection> {
+    const lost = this.#connection;
+    if (lost?.end === null) return lost;
+    if (lost !== null && (await this.recover(lost)) === null) throw boxEnded();
+    const { ground } = this.#deps;
+    for (const clear of [async () => ground.clear(), async () => ground.restart()]) {
+      const connection = await this.#tryToOpen(options);
+      if (connection !== null) return connection;
+      if ((await clear()) === null) throw boxEnded();
+    }
+    return this.#open(options);
+  }
+
+  /** @returns null when the box runs and took no helper */
+  async #tryToOpen(options: CallOptions): Promise<BoxdConnection | null> {
+    try {
+      return await this.#open(options);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (error instanceof ServiceError && error.code === "box.readiness") throw error;
+      this.#deps.logger.warn({ container: this.container }, "No helper could be started in a box.", error);
+      return null;
+    }
+  }
+
+  async #open(options: CallOptions): Promise<BoxdConnection> {
+    const connection = await BoxdConnection.open(await this.#deps.ground.openChannel(options), options);
+    if (this.#isClosed) {
+      await connection[Symbol.asyncDispose]();
+      throw boxEnded();
+    }
+    this.#connection = connection;
+    return connection;
+  }
+}
+
+function boxEnded(): ServiceError {
+  return new ServiceError("box.readiness", "The box does not run.", {
+    hint: "Acquire the box again; its files are kept.",
+  });
+}

@@ -1,0 +1,66 @@
+/** The numbers of the helper's protocol (box-image/boxd/src/protocol.h). */
+
+export const PROTOCOL = 1;
+export const HEADER_BYTES = 12;
+export const MAX_PAYLOAD_BYTES = 65_536;
+/** A request may come in several frames; together they stay below this. */
+export const MAX_REQUEST_BYTES = 1024 * 1024;
+/** Flag of a frame whose request goes on in the next one. */
+export const FLAG_MORE = 1;
+/** Index of a fault that is about the request as a whole. */
+export const INDEX_WHOLE = 0xff_ff_ff_ff;
+
+/** What the service says. */
+export const SAY = {
+  hello: 0x01,
+  ping: 0x02,
+  credit: 0x03,
+  cancel: 0x04,
+  data: 0x05,
+  end: 0x06,
+  kill: 0x07,
+} as const;
+
+/** What the service asks for. */
+export const ASK = {
+  spawn: 0x10,
+  stat: 0x11,
+  list: 0x12,
+  read: 0x13,
+  write: 0x14,
+  remove: 0x15,
+  reset: 0x16,
+} as const;
+
+/** What the helper says. */
+export const HEAR = {
+  hello: 0x81,
+  pong: 0x82,
+  credit: 0x83,
+  error: 0x84,
+  done: 0x85,
+  fault: 0x86,
+  started: 0x87,
+  stdout: 0x88,
+  stderr: 0x89,
+  exit: 0x8a,
+  entry: 0x8b,
+  bytes: 0x8c,
+  finished: 0x8d,
+  entries: 0x8e,
+  listed: 0x8f,
+  processes: 0x90,
+  usage: 0x91,
+  tar: 0x92,
+} as const;
+
+type Numbers<Table extends Record<string, number>> = Table[keyof Table];
+export type SayType = Numbers<typeof SAY>;
+export type AskType = Numbers<typeof ASK>;
+export type HearType = Numbers<typeof HEAR>;
+
+/** How a request ended. */
+export const DONE = { complete: 0, cancelled: 1, lost: 2, refused: 3 } as const;
+export const KILL_TREE = 2;
+/** Output that is still to come is not wanted. */
+export const KILL_DISCARD = 1;

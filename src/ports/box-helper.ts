@@ -1,0 +1,45 @@
+/**
+ * The helper in a box, as an engine's adapter sees it: a program that lies ready in an image, is started in a running
+ * box, and does all work there over one channel that all leases of the box share (design §2). Its frames are the
+ * business of the adapter that speaks them; the engine's adapter brings the channel and the stronger means.
+ */
+import type { BoxCounters, BoxLimits } from "../domain/exec-outcome.js";
+import type { BoxChannel } from "./box-channel.js";
+import type { BoxHandle } from "./box-handle.js";
+import type { CallOptions } from "./options.js";
+
+/** How a box was cleared: all processes of the box user ended (2), or the whole box started anew (3). */
+export interface Clearing {
+  readonly rung: 2 | 3;
+  readonly counters: BoxCounters | null;
+}
+
+/** What only the engine can do for one running box. Clearing goes on after its caller gave up. */
+export interface HelperGround {
+  /** Name of the container, for the log. */
+  readonly container: string;
+  readonly limits: BoxLimits;
+  /** Starts a helper as the box user. @throws ServiceError `box.readiness` when the box does not run */
+  openChannel(options: CallOptions): Promise<BoxChannel>;
+  /**
+   * Ends all processes of the box user, helpers included; starts the box anew when that fails.
+   * @returns null when the box has ended by itself, and its processes with it
+   */
+  clear(): Promise<Clearing | null>;
+  /** Starts the box anew; files are kept. @returns null when it has ended by itself, or is gone or going */
+  restart(): Promise<Clearing | null>;
+}
+
+/** The helper of one running box; it is replaced as often as needed while the container runs. */
+export interface HelperSession extends AsyncDisposable {
+  /** Makes sure that a helper answers. @throws ServiceError when none can be had */
+  ready(options: CallOptions): Promise<void>;
+  /** A handle for one lease; disposing it ends the commands and leftovers of that lease only. */
+  lease(): BoxHandle;
+}
+
+export interface BoxHelper {
+  /** Image that holds the helper's program below /opt/berth. */
+  readonly image: string;
+  serve(ground: HelperGround): HelperSession;
+}
