@@ -76,7 +76,7 @@ async function receive(deps: CreateRunDeps, exchange: Exchange): Promise<Receive
 /** Files are kept only when the rest of the form is well. */
 async function receiveForm(deps: CreateRunDeps, exchange: Exchange): Promise<Received> {
   await using form = await readForm(exchange, deps.files, deps.formLimits);
-  const { request } = parseInput(runFormSchema, form.fields, "body");
+  const { request } = parseInput(runFormSchema, form.fields, "form");
   const value = parseRequestPart(request);
   const body = parseInput(createRunSchema, value, "body");
   refuseEmptyInput(body, form.files.length);
@@ -95,6 +95,7 @@ function parseRequestPart(text: string): unknown {
   } catch (error) {
     throw new ServiceError("request.invalid", "The part `request` is not valid JSON.", {
       param: "request",
+      hint: "Check its quotes and commas. With curl take --form-string: -F cuts the text at a semicolon.",
       cause: error,
     });
   }

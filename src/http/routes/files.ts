@@ -51,7 +51,7 @@ export function fileRoutes(deps: FileRoutesDeps): readonly Route[] {
 function uploadRoute({ files, formLimits }: FileRoutesDeps): Route {
   return implement(uploadFile, async (exchange) => {
     await using form = await readForm(exchange, files, { ...formLimits, maxFiles: 1 });
-    const { purpose } = parseInput(uploadFieldsSchema, form.fields, "body");
+    const { purpose } = parseInput(uploadFieldsSchema, form.fields, "form");
     const [file] = form.files;
     if (file === undefined)
       throw new ServiceError("request.invalid", "The form has no part `file` with a file name.", {

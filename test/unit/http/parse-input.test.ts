@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { parseInput } from "../../../src/http/parse-input.js";
-import { createRunSchema, listRunsQuery } from "../../../src/http/schemas/run-bodies.js";
+import {
+  createRunSchema,
+  idempotencyHeaderSchema,
+  listRunsQuery,
+  runFormSchema,
+} from "../../../src/http/schemas/run-bodies.js";
 import { textLike } from "../../support/text-like.js";
 
 const HELLO = { chat: { launcher_id: "42" }, input: { text: "Hello" } };
@@ -10,7 +15,8 @@ describe("parseInput", () => {
     [{ ...HELLO, colour: "red" }, "colour", /unknown field: colour/],
     [{ ...HELLO, a: 1, b: 2 }, "a", /unknown fields: a, b/],
     [{ ...HELLO, chat: { launcher_id: "1", colour: 1 } }, "chat.colour", /unknown field: chat\.colour/],
-    [{ input: {} }, "chat", /chat is not valid/],
+    [{ input: {} }, "chat", /^The field chat is missing: expected object\.$/],
+    [{ ...HELLO, input: undefined, inputs: {} }, "inputs", /unknown field: inputs/],
     [{ ...HELLO, chat: { launcher_id: 42 } }, "chat.launcher_id", /expected string/],
     [{ ...HELLO, chat: { launcher_id: "" } }, "chat.launcher_id", /chat\.launcher_id/],
     [
@@ -44,6 +50,18 @@ describe("parseInput", () => {
     const secret = "canary".repeat(100);
     expect(() => parseInput(createRunSchema, { ...HELLO, on_disconnect: secret }, "body")).toThrow(
       expect.not.objectContaining({ message: textLike(/canary/) }),
+    );
+  });
+
+  it("calls a field what its place calls it, and says no more than it knows of a value that is no number", () => {
+    expect(() => parseInput(listRunsQuery, { limit: "x" }, "query")).toThrow(
+      "The query parameter limit is not valid: expected number.",
+    );
+    expect(() => parseInput(idempotencyHeaderSchema, { "idempotency-key": "" }, "headers")).toThrow(
+      "The header idempotency-key is not valid: expected string to have >=1 characters.",
+    );
+    expect(() => parseInput(runFormSchema, {}, "form")).toThrow(
+      "The part request is missing: expected string.",
     );
   });
 
