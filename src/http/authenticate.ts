@@ -40,5 +40,6 @@ export function requireAdmin(caller: Caller): void {
   throw new ServiceError(
     "auth.forbidden",
     "This needs a key with the role admin; yours has the role client.",
+    { hint: "Use a key whose entry in server.keys says `role: admin`." },
   );
 }

@@ -107,7 +107,8 @@ export function createApp(deps: AppDeps): HttpApp {
     },
   );
   app.use((request) => {
-    throw new ServiceError("request.route_not_found", `There is no route ${request.method} of that path.`, {
+    const route = `${request.method} ${request.path.slice(0, 200)}`;
+    throw new ServiceError("request.route_not_found", `There is no route ${route}.`, {
       hint: "The routes are listed in /openapi.json.",
     });
   });

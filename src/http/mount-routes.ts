@@ -30,7 +30,7 @@ export function mountRoutes(app: Express, routes: readonly Route[], deps: MountD
       response.setHeader("Allow", allowed);
       throw new ServiceError(
         "request.method_not_allowed",
-        `${request.method} is not served here; ${allowed} is.`,
+        `${request.method} is not served here; this path has ${allowed}.`,
       );
     });
   }

@@ -152,9 +152,14 @@ class FormIntake implements multer.StorageEngine, AsyncDisposable {
   async #receive(part: Express.Multer.File, index: number): Promise<void> {
     if (index >= this.#limits.maxFiles) {
       const { maxFiles } = this.#limits;
-      throw new ServiceError("request.too_large", `A request may have ${maxFiles} files; more came.`, {
-        param: "file",
-      });
+      throw new ServiceError(
+        "request.too_large",
+        `A request may have ${maxFiles === 1 ? "1 file" : `${maxFiles} files`}; more came.`,
+        {
+          param: "file",
+          hint: "Send fewer files in one request, or pack them into one archive.",
+        },
+      );
     }
     const staged = await this.#service.stage();
     this.#stack.use(staged);
@@ -171,13 +176,9 @@ class FormIntake implements multer.StorageEngine, AsyncDisposable {
     this.#totalBytes += added;
     const { maxFileBytes, maxTotalBytes } = this.#limits;
     if (fileBytes > maxFileBytes)
-      throw tooLarge(`The file "${shortName(name)}"`, maxFileBytes, `more than ${fileBytes - added} bytes`);
+      throw tooLarge(`The file "${shortName(name)}"`, maxFileBytes, `at least ${fileBytes} bytes`);
     if (this.#totalBytes > maxTotalBytes)
-      throw tooLarge(
-        "The files of a request together",
-        maxTotalBytes,
-        `more than ${this.#totalBytes - added} bytes`,
-      );
+      throw tooLarge("The files of a request together", maxTotalBytes, `at least ${this.#totalBytes} bytes`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -41,7 +41,8 @@ export function answerError(context: RequestContext, thrown: unknown, response: 
 
 function setErrorHeaders(response: Response, error: ServiceError): void {
   // Headers that a route set for its success do not belong to the failure.
-  for (const name of ["Content-Disposition", "Content-Length", "ETag"]) response.removeHeader(name);
+  for (const name of ["Content-Disposition", "Content-Length", "Content-Type", "ETag"])
+    response.removeHeader(name);
   response.setHeader("Cache-Control", "no-store");
   if (error.code === "auth.invalid") response.setHeader("WWW-Authenticate", "Bearer");
   if (error.status === 429 || error.status === 503) {
@@ -99,6 +100,10 @@ const PARSER_MESSAGES: Readonly<Record<string, string>> = {
   "stream.encoding.set": "The body could not be read.",
 };
 
+const PARSER_HINTS: Readonly<Record<string, string>> = {
+  "entity.parse.failed": "Check its quotes, commas and brackets; a shell may have taken some of them.",
+};
+
 function readParserError({ type, limit, length }: ParserFacts, cause: unknown): ServiceError {
   if (type === "entity.too.large") {
     const seen = length === null ? "more" : `${length} bytes`;
@@ -115,14 +120,17 @@ function readParserError({ type, limit, length }: ParserFacts, cause: unknown): 
   const message = PARSER_MESSAGES[type];
   return message === undefined
     ? toServiceError(cause)
-    : new ServiceError("request.invalid", message, { cause });
+    : new ServiceError("request.invalid", message, { hint: PARSER_HINTS[type], cause });
 }
 
 function readMulterError(error: MulterError): ServiceError {
   const facts = { param: error.field?.slice(0, 100), cause: error };
   switch (error.code) {
     case "LIMIT_UNEXPECTED_FILE":
-      return new ServiceError("request.invalid", "A file part has another name than `file`.", facts);
+      return new ServiceError("request.invalid", "A file part has another name than `file`.", {
+        ...facts,
+        hint: "Name every file part `file`.",
+      });
     case "LIMIT_FIELD_VALUE":
       return new ServiceError("request.too_large", "A field of the form is too long.", facts);
     case "LIMIT_PART_COUNT":

@@ -97,6 +97,7 @@ function readRange(request: Request, response: Response, file: FileRecord): Byte
     throw new ServiceError(
       "file.range_invalid",
       `The file has ${file.sizeBytes} bytes; the range begins behind its end.`,
+      { hint: "Ask for a range that begins below this size." },
     );
   }
   if (ranges === undefined || ranges === -2 || ranges.type !== "bytes") return null;

@@ -136,7 +136,10 @@ describe("unknown routes", () => {
     const response = await service.fetch("/v1/nothing", { key: null });
     expect(response.status).toBe(404);
     const error = await readError(response);
-    expect(error).toMatchObject({ code: "request.route_not_found" });
+    expect(error).toMatchObject({
+      code: "request.route_not_found",
+      message: "There is no route GET /v1/nothing.",
+    });
     expect(response.headers.get("x-request-id")).toBe(error.request_id);
   });
 
