@@ -37,7 +37,7 @@ async function interrupt(deps: RecoverDeps, run: RunRecord): Promise<void> {
   await closeCalls(deps.transcripts, run, deps.now());
   if (text !== "" && !(await hasFinalMessage(deps.transcripts, run))) await appendPartial(deps, run, text);
   const error = new ServiceError("run.interrupted", "The service stopped while this run was going on.", {
-    hint: "Send the message again; files that were exported are kept.",
+    hint: "Repeat it with POST /v1/runs/{id}/retry; files that were exported are kept.",
   });
   const outcome = failedOutcome({ run, error, text, endedAt: deps.now() });
   const files = await deps.files.listByRun(run.tenant, run.id);

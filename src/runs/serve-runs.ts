@@ -165,7 +165,7 @@ export class ServeRuns implements RunService {
     const interrupt = (): void =>
       this.#deps.active.stopAll(
         new ServiceError("run.interrupted", "The service was stopped while this run was going on.", {
-          hint: "Send the message again; files that were exported are kept.",
+          hint: "Repeat it with POST /v1/runs/{id}/retry; files that were exported are kept.",
         }),
       );
     limit.addEventListener("abort", interrupt, { once: true });
