@@ -27,6 +27,10 @@ const char *fault_word(int error, const char *otherwise)
         return "no_space";
     case FAULT_SIZE:
         return "size_mismatch";
+    case FAULT_BAD_ARCHIVE:
+        return "bad_archive";
+    case FAULT_TOO_LARGE:
+        return "too_large";
     case EAGAIN:
     case EMFILE:
     case ENFILE:

@@ -9,6 +9,8 @@
 #define FAULT_BAD_PATH EILSEQ
 #define FAULT_CHANGED ESTALE
 #define FAULT_SIZE EPROTO
+#define FAULT_BAD_ARCHIVE EBADMSG
+#define FAULT_TOO_LARGE EOVERFLOW
 /* The host took the request back or is gone. */
 #define FAULT_CANCELLED ECANCELED
 

@@ -15,15 +15,6 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-struct item {
-    uint8_t mode;
-    uint64_t size;
-    struct bytes version;
-    mode_t file_mode;
-    /* Whether the host's END of this item was read. */
-    bool is_read;
-};
-
 /* Moves the contents of the item to `target`; exactly the announced size, or a fault. */
 static int pour(struct worker *worker, struct item *item, int target)
 {
@@ -93,7 +84,7 @@ static int replace(struct worker *worker, int parent, const char *name, struct i
     int target = openat(parent, hidden, O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, 0600);
     if (target < 0)
         return errno;
-    error = pour(worker, item, target);
+    error = item->fill(worker, item, target);
     mode_t mode = before == NULL ? item->file_mode : before->st_mode & 07777;
     if (error == 0 && (fchmod(target, mode) < 0 || fsync(target) < 0))
         error = errno;
@@ -118,7 +109,7 @@ static int append(struct worker *worker, struct item *item, int existing, struct
     if (fstat(target, &before) < 0)
         error = errno;
     if (error == 0) {
-        error = pour(worker, item, target);
+        error = item->fill(worker, item, target);
         if (error == 0 && fsync(target) < 0)
             error = errno;
         if (error != 0 && ftruncate(target, before.st_size) < 0)
@@ -152,7 +143,7 @@ static int hold_existing(const struct worker *worker, int parent, const char *na
     return error;
 }
 
-static int place(struct worker *worker, struct bytes given, struct item *item, struct stat *result)
+int place_file(struct worker *worker, struct bytes given, struct item *item, struct stat *result)
 {
     struct path path;
     struct stat before;
@@ -182,10 +173,10 @@ int write_files(struct worker *worker, struct reader *request)
     for (uint32_t index = 0; index < count; index++) {
         struct stat result;
         struct bytes path = take_string(request);
-        struct item item = {.mode = take_u8(request), .size = take_u64(request)};
+        struct item item = {.mode = take_u8(request), .size = take_u64(request), .fill = pour};
         item.version = take_string(request);
         item.file_mode = take_u16(request) & 0777;
-        int error = item.mode > WRITE_APPEND ? EINVAL : place(worker, path, &item, &result);
+        int error = item.mode > WRITE_APPEND ? EINVAL : place_file(worker, path, &item, &result);
         /* The host sends the item to its end, whatever became of it. */
         if (error != FAULT_CANCELLED && !item.is_read) {
             int cut = skip_content(worker);

@@ -24,4 +24,19 @@ int answer_fault(struct worker *worker, uint32_t index, int error, const char *o
 int remove_entry(const struct worker *worker, int parent, const char *name, bool is_recursive,
                  struct bytes version);
 
+/* One file to be written, and what gives its contents: writes exactly `size` bytes to `target`, or fails. */
+struct item {
+    uint8_t mode;
+    uint64_t size;
+    struct bytes version;
+    mode_t file_mode;
+    int (*fill)(struct worker *worker, struct item *item, int target);
+    /* Of `fill`: the host's END of this item was read; whatever else it needs. */
+    bool is_read;
+    void *context;
+};
+
+/* Puts a file at a path below the workspace, parents too. */
+int place_file(struct worker *worker, struct bytes given, struct item *item, struct stat *result);
+
 #endif

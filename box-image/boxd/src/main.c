@@ -1,4 +1,4 @@
-/* boxd: does all work in a box over one channel. PROTOCOL.md has the frames, README.md the ways to start it. */
+/* boxd: does all work in a box over one channel. PROTOCOL.md has the frames. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>

@@ -14,6 +14,7 @@
 #include "../src/frames.h"
 #include "../src/inflow.h"
 #include "../src/spawn.h"
+#include "../src/tar-format.h"
 
 static uint64_t state;
 
@@ -156,6 +157,32 @@ static void pump_contents(void)
     close(ends[0]);
 }
 
+/* Headers and records that were right before a few bytes of them changed. */
+static void read_archives(void)
+{
+    static struct tar_entry entry, found;
+    uint8_t block[TAR_BLOCK];
+    char *records = malloc(MAX_PAX_BYTES);
+    bool has_name = false, has_size = false;
+    entry = (struct tar_entry){.type = TAR_FILE, .mode = 0644, .size = next_random(2) == 0 ? next_random(9999) : UINT64_MAX / 21};
+    memset(entry.name, 'n', next_random(300));
+    size_t length = tar_write_pax(records, MAX_PAX_BYTES, &entry);
+    if (tar_read_pax(records, length, &found, &has_name, &has_size) != 0 || (has_name && strcmp(found.name, entry.name) != 0))
+        abort();
+    mutate((uint8_t *)records, &length);
+    char *exact = malloc(length > 0 ? length : 1);
+    memcpy(exact, records, length);
+    tar_read_pax(exact, length, &found, &has_name, &has_size);
+    tar_write_header(block, &entry);
+    if (tar_read_header(block, &found) != 0)
+        abort();
+    size_t whole = sizeof block;
+    mutate(block, &whole);
+    tar_read_header(block, &found);
+    free(exact);
+    free(records);
+}
+
 int main(int count, char **arguments)
 {
     static uint8_t memory[4096];
@@ -165,6 +192,8 @@ int main(int count, char **arguments)
         size_t length = make_frame(memory, sizeof memory);
         mutate(memory, &length);
         frames += feed(memory, length);
+        if (round % 10 == 0)
+            read_archives();
         if (round % 1000 == 0)
             pump_contents();
     }

@@ -11,6 +11,9 @@ from client import *
 
 BOXD = os.environ["BOXD"]
 USER = 65534 if os.geteuid() == 0 else None
+# One small file, as tar has it.
+TAR = (b"a".ljust(100, b"\0") + b"0000644\0" + b"0000000\0" * 2 + b"00000000003\0" + b"00000000000\0" + b"006101\0 " + b"0" +
+       b"\0" * 100 + b"ustar\00000").ljust(512, b"\0") + b"abc".ljust(512, b"\0") + b"\0" * 1024
 WINDOW = struct.pack("<I", 1 << 20)
 
 
@@ -31,7 +34,7 @@ def requests(dice, identity):
     yield frame(MKDIR, identity, WINDOW + group([path()]))
     yield frame(RENAME, identity, WINDOW + path() + path() + b"\1")
     yield frame(TAR_OUT, identity, WINDOW + path())
-    yield frame(TAR_IN, identity, WINDOW + path() + struct.pack("<Q", 1 << 20)) + frame(DATA, identity, os.urandom(0) + b"x" * 512) + frame(END, identity)
+    yield frame(TAR_IN, identity, WINDOW + path() + struct.pack("<Q", 1 << 20)) + frame(DATA, identity, TAR) + frame(END, identity)
     yield frame(PROCESSES, identity)
     yield frame(USAGE, identity)
     yield (frame(SPAWN, identity, spawn_body(["/bin/cat"], stdin=True, window=dice.randrange(1 << 20))) +

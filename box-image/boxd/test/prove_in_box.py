@@ -208,7 +208,10 @@ def main():
         call("POST", f"/containers/{container}/start")
         client = BoxClient(container, user)
         say(f"boxd {client.version}, features {client.features}, idle {memory_of(client, container, user)}")
-        complaints = measure(client, container, user, environment)
+        shown = client.run(["sh", "-c", "tty; stty size"], env=environment, tty=(40, 120))[1]
+        say(f"a terminal: {shown}")
+        complaints = [] if shown.endswith(b"\r\n40 120\r\n") else ["no terminal"]
+        complaints += measure(client, container, user, environment)
         complaints += kill_victims(client, environment)
         # All processes of the box: docker-init, the holder, boxd and this very look. A zombie would be one more.
         states = plain_exec(container, user, ["sh", "-c", "cat /proc/[0-9]*/stat"]).decode().splitlines()

@@ -1,4 +1,5 @@
 """What boxd promises, tested on the real binary: BOXD names it, BOXD_ARGUMENTS adds flags of `serve`."""
+import io
 import os
 import random
 import resource
@@ -8,6 +9,7 @@ import socket
 import stat
 import struct
 import subprocess
+import tarfile
 import sys
 import tempfile
 import threading
@@ -839,6 +841,97 @@ class Files(Box):
             over.set()
             thread.join()
             shutil.rmtree(outside)
+
+
+class Archives(Box):
+    def pack(self, path):
+        frames, status = self.client.request(TAR_OUT, struct.pack("<I", GENEROUS) + string(path)).rest()
+        self.assertEqual(status, 0)
+        if frames[-1].type == B_FAULT:
+            return frames[-1].payload[8:].decode()
+        return b"".join(one.payload for one in frames if one.type == B_TAR)
+
+    def unpack(self, path, archive, most=1 << 30):
+        call = self.client.request(TAR_IN, struct.pack("<I", GENEROUS) + string(path) + struct.pack("<Q", most))
+        call.data(archive)
+        call.end()
+        return self.client.answers(call)
+
+    @staticmethod
+    def archive(*entries, form=tarfile.PAX_FORMAT):
+        stream = io.BytesIO()
+        with tarfile.open(fileobj=stream, mode="w", format=form) as tar:
+            for name, content, *rest in entries:
+                info = tarfile.TarInfo(name)
+                info.type = rest[0] if rest else tarfile.REGTYPE
+                info.linkname = "/etc/passwd" if info.type in (tarfile.SYMTYPE, tarfile.LNKTYPE) else ""
+                info.mode = 0o4755
+                info.size = len(content)
+                tar.addfile(info, io.BytesIO(content))
+        return stream.getvalue()
+
+    def test_packs_what_others_can_read(self):
+        long = "/".join(["d" * 90] * 3)
+        content = os.urandom(200_000)
+        self.put("t/a", content, 0o640)
+        self.put(f"t/{long}/b")
+        os.symlink("/etc/passwd", self.at("t/link"))
+        os.mkfifo(self.at("t/fifo"))
+        with tarfile.open(fileobj=io.BytesIO(self.pack("t"))) as tar:
+            self.assertEqual(sorted(tar.getnames()), sorted(["a", "d" * 90, "/".join(["d" * 90] * 2), long, f"{long}/b"]))
+            self.assertEqual((tar.extractfile("a").read(), tar.getmember("a").mode), (content, 0o640))
+        self.assertEqual([self.pack(path) for path in ("t/a", "t/link", "none", "..")],
+                         ["not_directory", "symlink_component", "not_found", "escapes"])
+
+    def test_unpacks_what_others_pack(self):
+        content = os.urandom(300_000)
+        names = ["a", "x/y", "n" * 150, "/".join(["p" * 80] * 3)]
+        for form in (tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT):
+            kept = [name for name in names if form == tarfile.PAX_FORMAT or len(name) < 100]
+            archive = self.archive(("./", b"", tarfile.DIRTYPE), ("empty/", b"", tarfile.DIRTYPE), *((name, content) for name in kept), form=form)
+            self.assertEqual(self.unpack(f"in{form}/deep", archive), [True])
+            for name in kept:
+                with open(self.at(f"in{form}/deep/{name}"), "rb") as file:
+                    self.assertEqual((file.read() == content, stat.S_IMODE(os.fstat(file.fileno()).st_mode)), (True, 0o755))
+
+    def test_comes_back_as_it_went(self):
+        for n in range(20):
+            self.put(f"t/{n % 3}/{n}", os.urandom(n * 1000))
+        self.assertEqual(self.unpack("u", self.pack("t")), [True])
+        self.assertEqual(self.client.sh("diff -r t u")[0].value, 0)
+
+    def test_refuses_hostile_archives(self):
+        good = self.archive(("a", b"x" * 600))
+        os.makedirs(self.at("in"))
+        os.symlink("/tmp", self.at("in/link"))
+        os.chmod(self.root, 0o777)
+        os.chmod(self.at("in"), 0o777)
+        cases = {
+            "parent": self.archive(("../a", b"x")), "absolute": self.archive(("/a", b"x")), "inner": self.archive(("b/../../a", b"x")),
+            "link": self.archive(("l", b"", tarfile.SYMTYPE)), "hard link": self.archive(("l", b"", tarfile.LNKTYPE)),
+            "device": self.archive(("d", b"", tarfile.CHRTYPE)), "fifo": self.archive(("f", b"", tarfile.FIFOTYPE)),
+            "long name of GNU": self.archive(("n" * 200, b"x"), form=tarfile.GNU_FORMAT),
+            "cut": good[:700], "cut header": good[:100], "nothing": b"x",
+            "checksum": good[:150] + b"7" + good[151:], "double slash": self.archive(("a//b", b"x")),
+        }
+        for name, archive in cases.items():
+            with self.subTest(name):
+                self.assertEqual(self.unpack("in", archive), ["bad_archive"])
+                self.assertEqual(os.listdir(self.at("in")), ["link"])
+        self.assertEqual(self.unpack("in", self.archive(("link/a", b"x"))), ["symlink_component"])
+        self.assertEqual(self.unpack("in", self.archive(("a", b"x" * 1000)), most=999), ["too_large"])
+        self.assertEqual(os.listdir(self.at("in")), ["link"])
+        # Without the end of the archive nobody knows what is missing; whole files that came before stay.
+        self.assertEqual(self.unpack("in", good[:1536]), ["bad_archive"])
+        self.assertEqual(sorted(os.listdir(self.at("in"))), ["a", "link"])
+
+    def test_a_cancelled_archive_leaves_no_half_file(self):
+        call = self.client.request(TAR_IN, struct.pack("<I", GENEROUS) + string("in") + struct.pack("<Q", 1 << 30))
+        call.data(self.archive(("big", b"x" * 100_000))[:50_000])
+        self.eventually(lambda: os.path.exists(self.at("in")) and len(os.listdir(self.at("in"))) == 1)
+        call.say(CANCEL)
+        self.assertEqual(call.rest()[1], 1)
+        self.assertEqual(os.listdir(self.at("in")), [])
 
 
 class OtherVerbs(unittest.TestCase):
