@@ -215,6 +215,7 @@ function buildRuns(config: Config, { base, boxes, models, version }: RunParts): 
   };
   const shared = { ...base, ...stores, events: new LocalRunEvents(), active: new ActiveRuns() };
   base.metrics.observe("runs_active", () => shared.active.size);
+  base.metrics.observe("boxes_awake", () => boxes.awakeCount);
   const box: RunBoxDeps = {
     ...shared,
     boxes,

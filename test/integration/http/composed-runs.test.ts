@@ -129,6 +129,16 @@ describe("a conversation that is busy", () => {
   });
 });
 
+describe("the metrics", () => {
+  it("count the boxes that are awake and the runs that execute", async () => {
+    using _model = await begin([text("fine")]);
+    await send("/v1/runs", json(HELLO));
+    const figures = await (await send("/metrics")).text();
+    expect(figures).toMatch(/^berth_boxes_awake 1$/m);
+    expect(figures).toMatch(/^berth_runs_active 0$/m);
+  });
+});
+
 describe("secrets", () => {
   it("of the configuration reach neither log, answers, database nor files", async () => {
     const key = "canary-api-key-0123456789-0123456789";
