@@ -1,4 +1,5 @@
 /** Work that is repeated with a pause in between, from `start` until it is disposed of. */
+import { setMaxListeners } from "node:events";
 import { delay } from "./delay.js";
 
 export interface PeriodicWork {
@@ -16,6 +17,8 @@ export class PeriodicTask implements AsyncDisposable {
 
   constructor(task: PeriodicWork) {
     this.#task = task;
+    // One round may make any number of calls at once; each of them lets go when it ends.
+    setMaxListeners(0, this.#life.signal);
   }
 
   /** The first round comes after one pause; starting twice is harmless. */

@@ -21,8 +21,10 @@ export interface FilesystemBlobDeps {
   readonly ids: IdSource;
 }
 
-/** Nobody waits long for one blob: whoever holds its lock renames or removes one file. */
-const PATIENT = { signal: new AbortController().signal };
+/** Nobody waits long for one blob: whoever holds its lock renames or removes one file. A signal of its own for each. */
+function patient(): CallOptions {
+  return { signal: new AbortController().signal };
+}
 
 export class FilesystemBlobStore implements BlobStore {
   readonly #deps: FilesystemBlobDeps;
@@ -84,7 +86,7 @@ export class FilesystemBlobStore implements BlobStore {
   async remove(sha256: string, unlessCommittedSince?: number): Promise<boolean> {
     const path = this.#pathOf(sha256);
     if (path === null) return false;
-    using _hold = await this.#locks.acquire(sha256, PATIENT);
+    using _hold = await this.#locks.acquire(sha256, patient());
     const committedAt = await committedAtOf(path);
     if (committedAt === null) return false;
     if (unlessCommittedSince !== undefined && committedAt >= unlessCommittedSince) return false;
@@ -96,7 +98,7 @@ export class FilesystemBlobStore implements BlobStore {
   async #keep(staged: string, blob: StoredBlob): Promise<void> {
     const path = join(this.#deps.root, "blobs", blob.sha256.slice(0, 2), blob.sha256);
     const committedAt = new Date(this.#deps.clock.now());
-    using _hold = await this.#locks.acquire(blob.sha256, PATIENT);
+    using _hold = await this.#locks.acquire(blob.sha256, patient());
     if ((await statIfThere(path)) === null) {
       await utimes(staged, committedAt, committedAt);
       if ((await mkdir(dirname(path), { recursive: true, mode: 0o700 })) !== undefined)

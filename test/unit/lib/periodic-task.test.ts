@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { PeriodicTask } from "../../../src/lib/periodic-task.js";
+import { warningsOfListeners } from "../../support/warnings-of-listeners.js";
 
 let rounds: number;
 let errors: unknown[];
@@ -31,6 +32,15 @@ describe("PeriodicTask", () => {
     task.start();
     await vi.advanceTimersByTimeAsync(3500);
     expect(rounds).toBe(3);
+  });
+
+  it("lets any number of calls of a round listen for its end", async () => {
+    await using task = aTask(async (signal) => void seen.push(signal));
+    const seen: AbortSignal[] = [];
+    task.start();
+    await vi.advanceTimersByTimeAsync(1000);
+    vi.useRealTimers();
+    expect(await warningsOfListeners(seen[0] ?? new AbortController().signal)).toEqual([]);
   });
 
   it("reports a round that fails and goes on", async () => {
