@@ -164,6 +164,41 @@ describe.skipIf(!hasEngine)("an idle box", () => {
   });
 });
 
+describe.skipIf(!hasEngine)("a failed beginning", () => {
+  const service = serviceForAll({
+    boxes: { idle_ttl_sec: 1 },
+    model: { abilities: ["func_call", "vision"] },
+  });
+  const missingImage = serviceForAll({ boxes: { image: "berth-box:no-such-image" } });
+
+  it("leaves no box behind, fifteen times", async () => {
+    proves("BOX-19");
+    const broken = [
+      { type: "file_url", name: "gone.txt", url: "http://127.0.0.1:9/gone.txt" },
+      { type: "file_base64", name: "no.bin", data: "%%%" },
+      attached("no.png", "no picture", "image_base64"),
+    ];
+    const dead = failure("model.credentials_refused");
+    using _model = service().script(...Array.from({ length: 12 }, () => dead));
+    using none = missingImage().script();
+    const [failed, imageless] = await Promise.all([
+      Promise.all(
+        Array.from({ length: 12 }, (_none, i) => service().send(chatMessage(`${i}`, "Go", broken))),
+      ),
+      Promise.all([1, 2, 3].map((i) => missingImage().send(chatMessage(`${i}`, "Go")))),
+    ]);
+    expect(failed.map(({ error }) => error?.code)).toEqual(failed.map(() => "runner.llm_error"));
+    expect(failed[0]?.attachments.map(({ state }) => state)).toEqual(["refused", "refused", "imported"]);
+    expect(imageless.map(({ error }) => error?.code)).toEqual(imageless.map(() => "box.readiness"));
+    expect(imageless[0]?.error?.hint).toMatch(/npm run image.*switched off/);
+    expect(none.requests).toEqual([]);
+    expect(missingImage().takeTroubles()).toMatchObject([textLike(/engine is not available/)]);
+    await expect.poll(() => service().containers(), { timeout: 20_000, interval: 250 }).toEqual([]);
+    expect(await missingImage().containers()).toEqual([]);
+    expect(await ownedVolumes(service().engine, missingImage().id)).toEqual([]);
+  });
+});
+
 describe.skipIf(!hasEngine)("a service that starts again", () => {
   it("takes its boxes as they are, makes those anew whose settings changed, and never repeats a run id", async () => {
     proves("IN-19", "BOX-25");
