@@ -1424,7 +1424,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-19",
     rule: "box §4.8",
     says: "a bad attachment, an image error, a dead model right after creation, 15 times / afterwards / the box count returns to the base",
-    issue: 3,
   },
   {
     id: "BOX-20",
@@ -1510,13 +1509,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "ISO-06",
     rule: "box §12.5",
     says: "`printf '\\xff\\xfeabc'`; 你 split over two frames / exec / replacement marks and the exit code; 你 intact",
-    issue: 3,
   },
   {
     id: "ISO-07",
     rule: "box §12.5",
     says: "`seq 1 5000000; echo FAIL >&2; exit 2` / exec / head and tail with a count of what is missing; FAIL and exit 2 visible",
-    issue: 3,
   },
   {
     id: "ISO-08",
