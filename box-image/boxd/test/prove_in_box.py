@@ -197,6 +197,32 @@ def prepare(body):
     call("DELETE", f"/containers/{container}?force=1")
 
 
+def run_out_of_memory(client, environment):
+    """@returns what did not hold"""
+    hog = ["python3", "-c", "x = []\nwhile True: x.append(bytearray(1 << 20))"]
+    done, _, _, _ = client.run(hog, env=environment)
+    client.ping()
+    say(f"out of memory: ended {done.ended} with {done.value}, memory kills {done.memory}, flags {done.flags}")
+    is_right = (done.by, done.ended, done.value, done.flags & 1) == (0, 2, 9, 1)
+    return [] if is_right else [f"out of memory: {done}"]
+
+
+def sweep(client, container, user, environment):
+    """A command ends everything of its user. @returns what did not hold"""
+    call_ = client.spawn(["sh", "-c", "setsid sleep 1000 & kill -KILL -1"], env=environment)
+    try:
+        client.until_exit(call_)
+        return ["sweep: boxd lives"]
+    except Lost:
+        pass
+    client.close()
+    fresh = BoxClient(container, user)
+    left = fresh.processes()
+    say(f"after kill -9 -1 by a command: a new boxd, processes left {left}")
+    fresh.close()
+    return [f"sweep: left {left}"] if left else []
+
+
 def main():
     bodies = json.load(sys.stdin)
     body = bodies["box"]
@@ -213,6 +239,7 @@ def main():
         complaints = [] if shown.endswith(b"\r\n40 120\r\n") else ["no terminal"]
         complaints += measure(client, container, user, environment)
         complaints += kill_victims(client, environment)
+        complaints += run_out_of_memory(client, environment)
         # All processes of the box: docker-init, the holder, boxd and this very look. A zombie would be one more.
         states = plain_exec(container, user, ["sh", "-c", "cat /proc/[0-9]*/stat"]).decode().splitlines()
         rest = [line for line in states if line.split()[2] == "Z" or line.split()[1] not in
@@ -222,6 +249,7 @@ def main():
         code = client.close()
         say(f"boxd ended with {code} when the channel was closed")
         complaints += [f"exit {code}"] if code != 0 else []
+        complaints += sweep(BoxClient(container, user), container, user, environment)
     finally:
         call("DELETE", f"/containers/{container}?force=1")
     for complaint in complaints:

@@ -823,7 +823,10 @@ class Files(Box):
                     os.rename(self.at("aside"), self.at("real"))
                     time.sleep(random.random() * 0.003)
                 except OSError:
-                    pass
+                    # A write came between and made the directory anew.
+                    shutil.rmtree(self.at("real"), ignore_errors=True)
+                    if os.path.exists(self.at("aside")):
+                        os.rename(self.at("aside"), self.at("real"))
         thread = threading.Thread(target=flip)
         thread.start()
         try:
