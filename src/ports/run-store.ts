@@ -57,18 +57,22 @@ export type RunChange = Partial<
   }
 >;
 
-export interface RunOutcome {
+/** What a run came to: the fields that its end decides. */
+export interface RunOutcome
+  extends Pick<
+    RunRecord,
+    | "message"
+    | "outboxLeft"
+    | "attachments"
+    | "model"
+    | "toolRounds"
+    | "usage"
+    | "finishReason"
+    | "warnings"
+    | "error"
+  > {
   readonly state: TerminalState;
   readonly endedAt: number;
-  readonly message: RunRecord["message"];
-  readonly outboxLeft: readonly OutboxEntry[];
-  readonly attachments: readonly AttachmentOutcome[];
-  readonly model: string | null;
-  readonly toolRounds: number;
-  readonly usage: Usage;
-  readonly finishReason: FinishReason | null;
-  readonly warnings: readonly RunWarning[];
-  readonly error: RunError | null;
 }
 
 export type NewRunEvent = Pick<RunEvent, "type" | "data" | "timestamp">;
