@@ -86,9 +86,16 @@ export class EngineWatch {
         "The engine is not available.",
       );
     }
-    if (changed && next.state === "available")
-      logger.info({ engine: backend.engine, version: next.facts.version }, "The engine is available.");
+    if (changed && next.state === "available") this.#tellFacts(next.facts);
     return next;
+  }
+
+  /** An engine may accept an option and ignore it; an operator reads here what its boxes are really kept by. */
+  #tellFacts({ version, isolation, quota, warnings }: EngineFacts): void {
+    const { logger, backend } = this.#deps;
+    const { engine } = backend;
+    logger.info({ engine, version, isolation: isolation.join(" "), quota }, "The engine is available.");
+    for (const reason of warnings) logger.warn({ engine, reason }, "The engine does not enforce everything.");
   }
 }
 

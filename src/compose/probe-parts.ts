@@ -1,5 +1,6 @@
 /** Whether store, boxes and models can do their work, each by itself (api §7). */
 import type { BoxService } from "../box/box-service.js";
+import type { BoxStatus } from "../domain/box.js";
 import type { PartReadiness } from "../http/readiness.js";
 import type { CallOptions } from "../ports/options.js";
 
@@ -23,7 +24,12 @@ export async function probeParts(
   const isWell = status.available || !status.enabled;
   return [
     { name: "store", ok: store === null, reason: store },
-    { name: "boxes", ok: isWell, reason: isWell ? null : status.reason },
+    { name: "boxes", ok: isWell, reason: status.reason ?? inForce(status) },
     { name: "models", ok: true, reason: configuredModels === 0 ? "Only the offline demo model." : null },
   ];
+}
+
+/** An engine may accept an option and ignore it: these are the controls that it has. */
+function inForce({ isolation, quota }: BoxStatus): string {
+  return `In force: ${isolation.join(", ")}; disk quota: ${quota}.`;
 }

@@ -6,7 +6,7 @@ export interface PartReadiness {
   /** `store`, `boxes`, `models`. */
   readonly name: string;
   readonly ok: boolean;
-  /** Null when all is well; never a host path. */
+  /** What is wrong, or what else is worth knowing; never a host path. */
   readonly reason: string | null;
 }
 

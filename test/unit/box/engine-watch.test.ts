@@ -44,6 +44,26 @@ describe("EngineWatch", () => {
     ]);
   });
 
+  it("tells the log once what is in force, and each thing that is not", async () => {
+    const probe = world.backend.probe.bind(world.backend);
+    world.backend.probe = async (options) => ({
+      ...(await probe(options)),
+      version: "20.10",
+      isolation: ["no-capabilities", "seccomp"],
+      quota: "watchdog",
+      warnings: ["It has no seccomp."],
+    });
+    await watch.check(ENDLESS);
+    await watch.check(ENDLESS);
+    expect(world.logger.lines).toMatchObject([
+      {
+        level: "info",
+        fields: { version: "20.10", isolation: "no-capabilities seccomp", quota: "watchdog" },
+      },
+      { level: "warn", fields: { reason: "It has no seccomp." } },
+    ]);
+  });
+
   it("keeps what is not ours out of the reason", async () => {
     world.backend.probe = async () => {
       throw new Error("connect /secret/path.sock");

@@ -17,7 +17,7 @@ describe("probeParts", () => {
   it("finds every part well when the store answers and boxes are not wanted", async () => {
     expect(await probeParts(someParts(), options)).toEqual([
       { name: "store", ok: true, reason: null },
-      { name: "boxes", ok: true, reason: null },
+      { name: "boxes", ok: true, reason: "Boxes are switched off." },
       { name: "models", ok: true, reason: null },
     ]);
   });
@@ -38,6 +38,15 @@ describe("probeParts", () => {
     const status = async () => describeStatus(engine, { limit: 1, used: 0 });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
     expect(boxes).toEqual({ name: "boxes", ok: false, reason: 'The engine has no image "x".' });
+  });
+
+  it("names what keeps the boxes of an engine", async () => {
+    const facts = { name: "e", version: "1", isolation: ["no-capabilities", "seccomp"], warnings: [] };
+    const engine = { state: "available" as const, facts: { ...facts, quota: "watchdog" as const } };
+    const status = async () => describeStatus(engine, { limit: 1, used: 0 });
+    const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
+    const reason = "In force: no-capabilities, seccomp; disk quota: watchdog.";
+    expect(boxes).toEqual({ name: "boxes", ok: true, reason });
   });
 
   it("says that only the offline model answers, which is well", async () => {
