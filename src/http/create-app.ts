@@ -97,7 +97,7 @@ export function createApp(deps: AppDeps): HttpApp {
       createRunRoute(shared),
       ...runRoutes(shared),
       ...fileRoutes({ files, formLimits, publicUrl }),
-      ...operationRoutes({ readiness, metrics, version: settings.version, publicUrl }),
+      ...operationRoutes({ runs, readiness, metrics, version: settings.version, publicUrl }),
     ],
     {
       contexts,

@@ -3,7 +3,7 @@ import type { Clock } from "../ports/clock.js";
 import type { CallOptions } from "../ports/options.js";
 
 export interface PartReadiness {
-  /** `store`, `boxes`, `models`. */
+  /** `store`, `boxes`, `models`, and `service` while it stops. */
   readonly name: string;
   readonly ok: boolean;
   /** What is wrong, or what else is worth knowing; never a host path. */

@@ -25,6 +25,8 @@ export interface RunPage {
 
 /** Ids of another tenant are `run.not_found` everywhere (api §1.3). */
 export interface RunService {
+  /** The service was told to stop: it ends what runs and admits nothing more. */
+  readonly isStopping: boolean;
   /** Stores the message and queues its run. Refusals (unknown pipeline, bad template) come before anything is created. */
   admit(request: MessageRequest, caller: Caller, options: CallOptions): Promise<Admission>;
   get(caller: Caller, id: RunId): Promise<Run>;

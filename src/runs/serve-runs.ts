@@ -82,6 +82,10 @@ export class ServeRuns implements RunService {
     return await this.#accept(run, options);
   }
 
+  get isStopping(): boolean {
+    return this.#isStopping;
+  }
+
   async get(caller: Caller, id: RunId): Promise<Run> {
     return this.#toObject(await this.#find(caller, id));
   }

@@ -26,6 +26,7 @@ export class FakeRunService implements RunService {
   /** Says of the next admission that its conversation is busy. */
   isBusy = false;
   refusal: ServiceError | null = null;
+  isStopping = false;
   readonly requests: MessageRequest[] = [];
   readonly gone: RunId[] = [];
   readonly #entries = new Map<RunId, Entry>();

@@ -1,6 +1,7 @@
 /** For whoever runs the service: life, readiness, metrics, the document of the routes, the start page (api §7). */
 import { ServiceError } from "../../domain/errors.js";
 import type { Metrics } from "../../ports/metrics.js";
+import type { RunService } from "../../runs/run-service.js";
 import { getHealth, getMetrics, getOpenApi, getReadiness, getStartPage } from "../contracts.js";
 import { createOpenApiDocument } from "../openapi.js";
 import type { PartReadiness, Readiness } from "../readiness.js";
@@ -10,6 +11,7 @@ import { implement, type Route } from "../route.js";
 import { startPageHtml, startPageText } from "../start-page.js";
 
 export interface OperationRoutesDeps {
+  readonly runs: Pick<RunService, "isStopping">;
   readonly readiness: Readiness;
   readonly metrics: Pick<Metrics, "text">;
   readonly version: string;
@@ -17,7 +19,11 @@ export interface OperationRoutesDeps {
   readonly publicUrl: string | null;
 }
 
+/** Whoever spreads requests over services sends nothing more here. */
+const STOPPING: PartReadiness = { name: "service", ok: false, reason: "It is stopping." };
+
 export function operationRoutes({
+  runs,
   readiness,
   metrics,
   version,
@@ -29,7 +35,7 @@ export function operationRoutes({
       response.json({ status: "ok" });
     }),
     implement(getReadiness, async ({ response, context }) => {
-      const parts = await readiness.ask();
+      const parts = [...(await readiness.ask()), ...(runs.isStopping ? [STOPPING] : [])];
       const faulty = parts.filter(({ ok }) => !ok);
       if (faulty.length === 0) {
         response.json({ status: "ready", parts });

@@ -186,6 +186,16 @@ describe("operations", () => {
     });
   });
 
+  it("call a service that is stopping not ready, while it lives", async () => {
+    service.runs.isStopping = true;
+    const response = await service.fetch("/readyz", { key: null });
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({
+      error: { message: "Not ready. service: It is stopping." },
+    });
+    expect((await service.fetch("/healthz", { key: null })).status).toBe(200);
+  });
+
   it("show the document of the routes", async () => {
     const response = await service.fetch("/openapi.json", { key: null });
     expect(await response.json()).toMatchObject({ openapi: "3.1.0", paths: { "/v1/runs": { post: {} } } });
