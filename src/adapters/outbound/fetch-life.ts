@@ -41,10 +41,11 @@ export class FetchLife implements Disposable {
 
   /** Waits for work that cannot be stopped, such as a look-up of the system, no longer than this life lasts. */
   async race<Value>(work: Promise<Value>): Promise<Value> {
-    this.signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const stop = (): void => reject(new Error("The fetch was stopped."));
+      if (this.signal.aborted) stop();
       this.signal.addEventListener("abort", stop, { once: true });
+      // Listened to in any case: a failure that nobody hears would end the process.
       work.then(resolve, reject).finally(() => this.signal.removeEventListener("abort", stop));
     });
   }
