@@ -1,16 +1,17 @@
 import { describe } from "vitest";
 import { describeBoxBackend } from "../contracts/box-backend.js";
-import { hasEngine, TestEngine } from "../support/engine.js";
+import { hasEngine, type ServedBy, TestEngine } from "../support/engine.js";
 
 describe.skipIf(!hasEngine())("DockerBoxBackend", () => {
-  describeBoxBackend("docker", () => {
-    const engine = new TestEngine();
-    return {
-      backend: engine.backend,
-      settings: engine.settings,
-      floodBytes: 300 * 1024 * 1024,
-      newPlace: () => engine.newPlace(),
-      [Symbol.asyncDispose]: async () => engine[Symbol.asyncDispose](),
-    };
-  });
+  for (const servedBy of ["helper", "engine"] satisfies ServedBy[])
+    describeBoxBackend(`docker, served by the ${servedBy}`, () => {
+      const engine = new TestEngine(servedBy);
+      return {
+        backend: engine.backend,
+        settings: engine.settings,
+        floodBytes: 300 * 1024 * 1024,
+        newPlace: () => engine.newPlace(),
+        [Symbol.asyncDispose]: async () => engine[Symbol.asyncDispose](),
+      };
+    });
 });

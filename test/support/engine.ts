@@ -2,17 +2,24 @@
 import { randomBytes } from "node:crypto";
 import Docker from "dockerode";
 import { inject } from "vitest";
+import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
 import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import { SystemClock } from "../../src/adapters/system/system-clock.js";
 import type { BoxSettings } from "../../src/domain/box.js";
 import type { BoxBackend, BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
+import type { BoxHelper } from "../../src/ports/box-helper.js";
 import type { CallOptions } from "../../src/ports/options.js";
 import { KeptLogger } from "../fakes/kept-logger.js";
 
 export const ENGINE_SOCKET = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
 export const FOREVER: CallOptions = { signal: new AbortController().signal };
+
+export const HELPER_IMAGE = "berth-boxd:latest";
+
+/** Who serves the boxes of a test: the helper, as in the product, or workers that the engine starts. */
+export type ServedBy = "helper" | "engine";
 
 export const ENGINE_SETTINGS: BoxSettings = {
   image: "berth-box:slim",
@@ -38,17 +45,21 @@ export class TestEngine implements AsyncDisposable {
   readonly docker = new Docker({ socketPath: ENGINE_SOCKET });
   readonly settings = ENGINE_SETTINGS;
   readonly logger = new KeptLogger();
-  readonly backend: BoxBackend;
+  readonly backend: BoxBackend & AsyncDisposable;
   #count = 0;
 
-  constructor() {
+  /** @param helper stands in for the one that `servedBy` names */
+  constructor(servedBy: ServedBy = "helper", helper?: BoxHelper) {
+    const clock = new SystemClock();
+    const boxd = new BoxdHelper({ image: HELPER_IMAGE, clock, logger: this.logger });
     this.backend = new DockerBoxBackend({
       connection: { socketPath: ENGINE_SOCKET },
       serviceId: this.serviceId,
       engine: "test",
       logger: this.logger,
-      clock: new SystemClock(),
+      clock,
       ids: new RandomIdSource(),
+      helper: servedBy === "helper" ? (helper ?? boxd) : null,
     });
   }
 
@@ -82,6 +93,7 @@ export class TestEngine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.backend[Symbol.asyncDispose]();
     const filters = { label: [`berth.service=${this.serviceId}`] };
     for (const { Id: id } of await this.docker.listContainers({ all: true, filters }))
       await this.docker.getContainer(id).remove({ force: true, v: true });

@@ -3,9 +3,13 @@ import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, BoxLimits } from "../../domain/exec-outcome.js";
 import { StallGuard } from "../../lib/stall-guard.js";
+import type { BoxChannel } from "../../ports/box-channel.js";
+import type { Clearing, HelperGround } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
+import { HELPER_PROGRAM } from "./container-body.js";
 import type { EngineCalls, ExecBody } from "./engine-calls.js";
+import { ExecChannel } from "./exec-channel.js";
 import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
 import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
 import type { WorkerKind, WorkerScripts } from "./worker-script.js";
@@ -32,13 +36,7 @@ export type BoxFate =
   | { readonly type: "not_started" }
   | { readonly type: "worker_ended" };
 
-/** How a box was cleared: all processes of the box user ended, or the whole box started anew. */
-export interface Clearing {
-  readonly rung: 2 | 3;
-  readonly counters: BoxCounters | null;
-}
-
-export class BoxAccess {
+export class BoxAccess implements HelperGround {
   readonly #deps: BoxAccessDeps;
   #startedAt: string;
   #clearing: Promise<Clearing | null> | null = null;
@@ -56,21 +54,28 @@ export class BoxAccess {
     return this.#deps.limits;
   }
 
+  /** When the life of the container began that this is about, as the engine says it. */
+  get startedAt(): string {
+    return this.#startedAt;
+  }
+
   /** Starts a worker and hands it the request. @throws ServiceError `box.readiness` when the box does not run */
   async open(kind: WorkerKind, body: object, options: CallOptions): Promise<WorkerLink> {
     const { calls, container, uid, scripts } = this.#deps;
     const source = await scripts.source(kind);
-    const execBody = {
-      Cmd: ["python3", "-I", "-S", "-X", "utf8", "-c", source],
-      User: `${uid}:${uid}`,
-      WorkingDir: "/",
-      Env: [`HOME=${BOX_HOME}`, "LANG=C.UTF-8"],
-      AttachStdin: true,
-      AttachStdout: true,
-      AttachStderr: true,
-      Tty: false,
-    };
+    const execBody = makeExecBody(["python3", "-I", "-S", "-X", "utf8", "-c", source], uid);
     return connect(calls, { container, execBody, body }, options);
+  }
+
+  async openChannel(options: CallOptions): Promise<BoxChannel> {
+    const { calls, container, uid } = this.#deps;
+    try {
+      const id = await calls.createExec(container, makeExecBody([HELPER_PROGRAM, "serve"], uid), options);
+      return new ExecChannel(await calls.startExec(id, options));
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw readNotRunning(error);
+    }
   }
 
   /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell */
@@ -96,6 +101,10 @@ export class BoxAccess {
     return this.#clearing;
   }
 
+  async restart(): Promise<Clearing | null> {
+    return (await this.#livesOn()) ? this.#restart() : null;
+  }
+
   async #clear(): Promise<Clearing | null> {
     if (!(await this.#livesOn())) return null;
     try {
@@ -104,7 +113,7 @@ export class BoxAccess {
       // A box that is just being stopped by somebody else takes no exec either, and must not come back.
       if (!(await this.#livesOn())) return null;
       this.#deps.logger.warn({ container: this.container }, "The box is started anew to clear it.", error);
-      return (await this.#restart()) ? { rung: 3, counters: null } : null;
+      return this.#restart();
     }
   }
 
@@ -127,16 +136,29 @@ export class BoxAccess {
     return counters;
   }
 
-  /** @returns false when the container is gone or going */
-  async #restart(): Promise<boolean> {
+  /** @returns null when the container is gone or going */
+  async #restart(): Promise<Clearing | null> {
     const { calls, container } = this.#deps;
     const options = unhurried();
     await calls.killContainer(container, options);
-    if ((await calls.startContainer(container, options)) === "gone") return false;
+    if ((await calls.startContainer(container, options)) === "gone") return null;
     const view = await calls.inspectContainer(container, options);
     if (view !== null) this.#startedAt = view.State.StartedAt;
-    return true;
+    return { rung: 3, counters: null };
   }
+}
+
+function makeExecBody(argv: readonly string[], uid: number): ExecBody {
+  return {
+    Cmd: argv,
+    User: `${uid}:${uid}`,
+    WorkingDir: "/",
+    Env: [`HOME=${BOX_HOME}`, "LANG=C.UTF-8"],
+    AttachStdin: true,
+    AttachStdout: true,
+    AttachStderr: true,
+    Tty: false,
+  };
 }
 
 async function connect(

@@ -6,6 +6,9 @@ import { LABEL, ownerLabels } from "./labels.js";
 
 /** Owner of PID 1, so that the box user can neither write to its descriptors nor end it. */
 const HOLDER = "20000:20000";
+/** Where the helper's volume is mounted; nothing of a box can write there. */
+const HELPER_PLACE = "/opt/berth";
+export const HELPER_PROGRAM = `${HELPER_PLACE}/boxd`;
 const MIB = 1024 * 1024;
 const MAX_FILE_MIB = 1024;
 const MAX_TMP_MIB = 64;
@@ -28,16 +31,31 @@ export interface CreateBody {
   readonly HostConfig: object;
 }
 
+/** The volume that holds the helper's program. */
+export interface HelperMount {
+  readonly volume: string;
+  /** Changes with the program. */
+  readonly version: string;
+}
+
 export interface BoxBodyInput {
   readonly serviceId: string;
   readonly place: BoxPlace;
   readonly settings: BoxSettings;
   /** JSON text of the system-call profile. */
   readonly seccomp: string;
+  /** A box without one is served by workers that the engine starts. */
+  readonly helper?: HelperMount | null | undefined;
 }
 
 /** The body of a box; its label `berth.settings` tells it apart from one made with other values. */
-export function makeBoxBody({ serviceId, place, settings, seccomp }: BoxBodyInput): CreateBody {
+export function makeBoxBody({
+  serviceId,
+  place,
+  settings,
+  seccomp,
+  helper = null,
+}: BoxBodyInput): CreateBody {
   const body = {
     ...processBody(settings.image, HOLDER, ["sleep", "infinity"]),
     HostConfig: {
@@ -53,14 +71,50 @@ export function makeBoxBody({ serviceId, place, settings, seccomp }: BoxBodyInpu
       Ulimits: [...commonUlimits(), fileSizeLimit(settings)],
     },
   };
+  const labels = {
+    ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
+    [LABEL.uid]: String(place.uid),
+    [LABEL.quota]: String(settings.workspaceQuotaMb),
+    [LABEL.settings]: fingerprint([body, settings.workspaceQuotaMb]),
+  };
+  if (helper === null) return { ...body, Labels: labels };
+  // The fingerprint is about what was asked for; how the box is served may differ from one container to the next.
+  const mounts = [...body.HostConfig.Mounts, helperMount(helper, true)];
   return {
     ...body,
-    Labels: {
-      ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
-      [LABEL.uid]: String(place.uid),
-      [LABEL.quota]: String(settings.workspaceQuotaMb),
-      [LABEL.settings]: fingerprint([body, settings.workspaceQuotaMb]),
+    Entrypoint: [HELPER_PROGRAM, "hold"],
+    HostConfig: { ...body.HostConfig, Mounts: mounts },
+    Labels: { ...labels, [LABEL.helper]: helper.version },
+  };
+}
+
+export interface HelperBodyInput {
+  readonly serviceId: string;
+  readonly image: string;
+  readonly helper: HelperMount;
+  readonly seccomp: string;
+}
+
+/**
+ * The body of the short-lived container with which the engine fills the helper's volume from the image, as it does with
+ * an empty one when it makes the container. It runs the program once from there: exit code 0 says that it can be used.
+ */
+export function makeHelperBody({ serviceId, image, helper, seccomp }: HelperBodyInput): CreateBody {
+  return {
+    ...processBody(image, HOLDER, [HELPER_PROGRAM, "version"]),
+    HostConfig: {
+      ...isolation(seccomp),
+      Mounts: [helperMount(helper, false)],
+      ReadonlyRootfs: true,
+      Tmpfs: {},
+      ShmSize: MIB,
+      PidsLimit: 16,
+      Memory: 64 * MIB,
+      MemorySwap: 64 * MIB,
+      NanoCpus: 1e9,
+      Ulimits: commonUlimits(),
     },
+    Labels: { [LABEL.service]: serviceId, [LABEL.purpose]: "helper" },
   };
 }
 
@@ -155,6 +209,16 @@ function workspaceMount(volume: string, isReadOnly: boolean): object {
     Target: WORKSPACE_ROOT,
     ReadOnly: isReadOnly,
     VolumeOptions: { NoCopy: true },
+  };
+}
+
+function helperMount(helper: HelperMount, isReadOnly: boolean): object {
+  return {
+    Type: "volume",
+    Source: helper.volume,
+    Target: HELPER_PLACE,
+    ReadOnly: isReadOnly,
+    VolumeOptions: { NoCopy: isReadOnly },
   };
 }
 

@@ -11,26 +11,29 @@ import type {
   OwnedContainer,
 } from "../../ports/box-backend.js";
 import type { BoxHandle } from "../../ports/box-handle.js";
+import type { BoxHelper } from "../../ports/box-helper.js";
 import type { Clock } from "../../ports/clock.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import { BoxAccess } from "./box-access.js";
+import { BoxHelpers } from "./box-helpers.js";
 import { type CreateBody, makeBoxBody, makePreparationBody } from "./container-body.js";
 import { DockerBoxHandle } from "./docker-box-handle.js";
 import { EngineApi, type EngineConnection } from "./engine-api.js";
 import { EngineCalls } from "./engine-calls.js";
+import { missingImage, slowEngine } from "./engine-errors.js";
 import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
+import { HelperVolume } from "./helper-volume.js";
 import { LABEL, ownerLabels, readQuotaMib, readUid } from "./labels.js";
+import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { WorkerScripts } from "./worker-script.js";
 
-const PREPARATION_MS = 30_000;
 /** A preparation container older than this was left by a crash. */
-const STALE_PREPARATION_MS = 2 * PREPARATION_MS;
+const STALE_PREPARATION_MS = 2 * SHORT_LIFE_MS;
 const CREATION_MS = 30_000;
-const REMOVAL_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
 export interface DockerBoxBackendDeps {
@@ -42,17 +45,33 @@ export interface DockerBoxBackendDeps {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly ids: IdSource;
+  /** Serves the boxes; without one, or where it cannot be had, the engine starts a worker for every request. */
+  readonly helper?: BoxHelper | null | undefined;
 }
 
-export class DockerBoxBackend implements BoxBackend {
+export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #deps: DockerBoxBackendDeps;
   readonly #calls: EngineCalls;
+  readonly #work: ContainerWork;
+  readonly #helpers: BoxHelpers | null;
   readonly #scripts = new WorkerScripts();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
 
   constructor(deps: DockerBoxBackendDeps) {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
+    this.#work = { ...deps, calls: this.#calls };
+    const { helper = null, ...rest } = deps;
+    const fill = { ...rest, ...this.#work, seccomp: this.#seccomp };
+    this.#helpers =
+      helper === null
+        ? null
+        : new BoxHelpers({ ...rest, helper, volume: new HelperVolume({ ...fill, image: helper.image }) });
+  }
+
+  /** Lets go of the boxes; they run on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#helpers?.[Symbol.asyncDispose]();
   }
 
   get engine(): string {
@@ -61,7 +80,11 @@ export class DockerBoxBackend implements BoxBackend {
 
   async probe(options: CallOptions): Promise<EngineFacts> {
     const info = await this.#calls.info(options);
-    return describeEngine(this.engine, info, await this.#calls.version(options));
+    const facts = describeEngine(this.engine, info, await this.#calls.version(options));
+    const trouble = this.#helpers?.trouble ?? null;
+    return trouble === null
+      ? facts
+      : { ...facts, warnings: [...facts.warnings, `Boxes are served without their helper: ${trouble}`] };
   }
 
   async hasImage(image: string, options: CallOptions): Promise<boolean> {
@@ -78,15 +101,19 @@ export class DockerBoxBackend implements BoxBackend {
     requireOwner(await this.#calls.createVolume(place.volume, labels, options), labels);
     if (await this.#isMounted(place, options)) return;
     const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp });
-    await this.#runToEnd(`${place.volume}-prep-${ids.randomHex(8)}`, body, options);
+    const name = `${place.volume}-prep-${ids.randomHex(8)}`;
+    const exitCode = await runToEnd(this.#work, { name, body }, options);
+    if (exitCode !== 0)
+      throw new ServiceError("box.readiness", `The workspace could not be prepared (exit code ${exitCode}).`);
   }
 
   async start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
     const { serviceId } = this.#deps;
-    const body = makeBoxBody({ serviceId, place, settings, seccomp: this.#seccomp });
+    const helper = (await this.#helpers?.mount(options)) ?? null;
+    const body = makeBoxBody({ serviceId, place, settings, seccomp: this.#seccomp, helper });
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
-    else if (view.Config.Labels[LABEL.settings] !== body.Labels[LABEL.settings]) {
+    else if (mustBeMadeAnew(view, body)) {
       if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
       await this.removeContainer(place.container, options);
       await this.#create(place, body, options);
@@ -116,34 +143,22 @@ export class DockerBoxBackend implements BoxBackend {
       throw new ServiceError("box.readiness", "The box does not run.", {
         hint: "Start the box before opening it; its files are kept.",
       });
-    const { logger, clock } = this.#deps;
-    const access = new BoxAccess({
-      calls: this.#calls,
-      scripts: this.#scripts,
-      logger,
-      container: place.container,
-      uid: place.uid,
-      startedAt: view.State.StartedAt,
-      limits: {
-        memoryMb: view.HostConfig.Memory / MIB,
-        pids: view.HostConfig.PidsLimit ?? 0,
-        quotaMib: readQuotaMib(view.Config.Labels),
-      },
-    });
-    return new DockerBoxHandle({ access, clock, logger });
+    const access = this.#access(place, view);
+    // One that was made without it has nothing to start.
+    const handle =
+      view.Config.Labels[LABEL.helper] === undefined ? null : await this.#helpers?.lease(access, options);
+    return handle ?? new DockerBoxHandle({ ...this.#deps, access });
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {
     await this.#calls.stopContainer(container, options);
+    await this.#helpers?.drop(container);
   }
 
   /** Returns when the container is gone, so that its volume can be mounted elsewhere (security §3.1). */
   async removeContainer(container: string, options: CallOptions): Promise<void> {
-    const until = this.#deps.clock.elapsed() + REMOVAL_MS;
-    while ((await this.#calls.removeContainer(container, options)) === "busy") {
-      if (this.#deps.clock.elapsed() > until) throw slowEngine("remove a container", REMOVAL_MS);
-      await delay(LOOK_AGAIN_MS, undefined, options);
-    }
+    await removeContainer(this.#work, container, options);
+    await this.#helpers?.drop(container);
   }
 
   async removeWorkspace(volume: string, options: CallOptions): Promise<void> {
@@ -162,6 +177,22 @@ export class DockerBoxBackend implements BoxBackend {
   async listUids(options: CallOptions): Promise<readonly number[]> {
     const containers = await this.#calls.listContainers({ label: [LABEL.uid] }, options);
     return [...new Set(containers.flatMap(({ Labels: labels }) => readUid(labels) ?? []))];
+  }
+
+  #access({ container, uid }: BoxPlace, view: ContainerView): BoxAccess {
+    return new BoxAccess({
+      calls: this.#calls,
+      scripts: this.#scripts,
+      logger: this.#deps.logger,
+      container,
+      uid,
+      startedAt: view.State.StartedAt,
+      limits: {
+        memoryMb: view.HostConfig.Memory / MIB,
+        pids: view.HostConfig.PidsLimit ?? 0,
+        quotaMib: readQuotaMib(view.Config.Labels),
+      },
+    });
   }
 
   /** @throws ServiceError `box.conflict` when the container of that name is another session's */
@@ -216,31 +247,6 @@ export class DockerBoxBackend implements BoxBackend {
     return running.length > 0;
   }
 
-  async #runToEnd(name: string, body: CreateBody, options: CallOptions): Promise<void> {
-    try {
-      if ((await this.#calls.createContainer(name, body, options)) === "no_image")
-        throw missingImage(body.Image);
-      await this.#calls.startContainer(name, options);
-      const exitCode = await this.#calls.waitContainer(name, PREPARATION_MS, options);
-      if (exitCode !== 0)
-        throw new ServiceError(
-          "box.readiness",
-          `The workspace could not be prepared (exit code ${exitCode}).`,
-        );
-    } finally {
-      await this.#discard(name);
-    }
-  }
-
-  /** Also after an abort. What cannot be removed here is found by its label later. */
-  async #discard(name: string): Promise<void> {
-    try {
-      await this.removeContainer(name, { signal: new AbortController().signal });
-    } catch (error) {
-      this.#deps.logger.warn({ container: name }, "A preparation container could not be removed.", error);
-    }
-  }
-
   #isPreparing({ Labels: labels, Created: createdSec }: ContainerSummary): boolean {
     const ageMs = this.#deps.clock.now() - createdSec * 1000;
     return labels[LABEL.purpose] !== undefined && ageMs < STALE_PREPARATION_MS;
@@ -265,25 +271,17 @@ function requireOwner(
   );
 }
 
+/** Settings that differ always count; another helper only where nothing runs that it could disturb. */
+function mustBeMadeAnew(view: ContainerView, { Labels: wanted }: CreateBody): boolean {
+  const { Labels: labels } = view.Config;
+  if (labels[LABEL.settings] !== wanted[LABEL.settings]) return true;
+  return readState(view.State.Status) === "stopped" && labels[LABEL.helper] !== wanted[LABEL.helper];
+}
+
 function otherSettings(container: string): ServiceError {
   return new ServiceError("box.conflict", "The box runs with other settings.", {
     hint: "Stop and remove the container, then start it with the settings wanted.",
     details: { container },
-  });
-}
-
-function slowEngine(operation: string, limitMs: number): ServiceError {
-  return new ServiceError(
-    "box.engine_unavailable",
-    `The engine did not ${operation} within ${limitMs / 1000} s.`,
-  );
-}
-
-function missingImage(image: string): ServiceError {
-  return new ServiceError("box.readiness", `The image ${JSON.stringify(image)} is not on the engine.`, {
-    hint: "Build it with `npm run image`, or name another image in the settings.",
-    details: { image },
-    retryable: false,
   });
 }
 

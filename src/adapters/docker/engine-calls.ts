@@ -61,9 +61,13 @@ export class EngineCalls {
 
   /** @returns the paths that the image declares as volumes; null when there is no such image */
   async imageVolumes(image: string, options: CallOptions): Promise<readonly string[] | null> {
-    const path = `/images/${encodeURIComponent(image)}/json`;
-    const view = await this.#find(imageViewSchema, look("look up the image", path), options);
+    const view = await this.#find(imageViewSchema, lookUpImage(image), options);
     return view === null ? null : Object.keys(view.Config?.Volumes ?? {});
+  }
+
+  /** @returns what changes with the image's content; null when there is no such image */
+  async imageId(image: string, options: CallOptions): Promise<string | null> {
+    return (await this.#find(createdSchema, lookUpImage(image), options))?.Id ?? null;
   }
 
   /** An existing volume of that name is answered as if it were new. */
@@ -239,6 +243,10 @@ export class EngineCalls {
     if (meaning !== undefined) return meaning;
     throw describeRefusal(request.operation, answer.refusal);
   }
+}
+
+function lookUpImage(image: string): EngineRequest {
+  return look("look up the image", `/images/${encodeURIComponent(image)}/json`);
 }
 
 function look(operation: string, path: string): EngineRequest {

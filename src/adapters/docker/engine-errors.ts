@@ -75,3 +75,19 @@ export function readUnreachable(
     },
   );
 }
+
+/** The error of work on an engine that took longer than it may. */
+export function slowEngine(operation: string, limitMs: number): ServiceError {
+  return new ServiceError(
+    "box.engine_unavailable",
+    `The engine did not ${operation} within ${limitMs / 1000} s.`,
+  );
+}
+
+export function missingImage(image: string): ServiceError {
+  return new ServiceError("box.readiness", `The image ${JSON.stringify(image)} is not on the engine.`, {
+    hint: "Build it with `npm run image`, or name another image in the settings.",
+    details: { image },
+    retryable: false,
+  });
+}

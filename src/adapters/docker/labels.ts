@@ -10,6 +10,8 @@ export const LABEL = {
   settings: "berth.settings",
   /** MiB that the workspace may hold; 0 = no quota. */
   quota: "berth.quota_mb",
+  /** Version of the helper that is mounted, or that the volume holds. */
+  helper: "berth.helper",
   /** Only on short-lived containers: what they are for. */
   purpose: "berth.purpose",
 } as const;

@@ -2,6 +2,7 @@
 import type { Duplex } from "node:stream";
 import { EngineDemuxer } from "./engine-demuxer.js";
 import { encodeFrame, FrameDecoder, type ToWorkerType, type WorkerFrame } from "./frame-codec.js";
+import { waitForDrain } from "./wait-for-drain.js";
 
 const DIAGNOSTIC_BYTES = 4096;
 
@@ -70,19 +71,4 @@ export class StreamWorkerLink implements WorkerLink {
   [Symbol.dispose](): void {
     this.#stream.destroy();
   }
-}
-
-async function waitForDrain(stream: Duplex): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const settle = (act: () => void) => (): void => {
-      stream.off("drain", onDrain);
-      stream.off("close", onClose);
-      act();
-    };
-    const onDrain = settle(resolve);
-    const onClose = settle(() => reject(new Error("The stream to the box was closed.")));
-    stream.on("drain", onDrain);
-    stream.on("close", onClose);
-    if (stream.destroyed) onClose();
-  });
 }

@@ -1,0 +1,103 @@
+/** The helpers of all boxes of one engine: one per running container, shared by its leases, or none where it cannot be had. */
+import { ServiceError, toServiceError } from "../../domain/errors.js";
+import type { BoxHandle } from "../../ports/box-handle.js";
+import type { BoxHelper, HelperSession } from "../../ports/box-helper.js";
+import type { Logger } from "../../ports/logger.js";
+import type { CallOptions } from "../../ports/options.js";
+import type { BoxAccess } from "./box-access.js";
+import type { HelperMount } from "./container-body.js";
+import type { HelperVolume } from "./helper-volume.js";
+
+export interface BoxHelpersDeps {
+  readonly helper: BoxHelper;
+  readonly volume: HelperVolume;
+  readonly logger: Logger;
+}
+
+interface Served {
+  readonly access: BoxAccess;
+  readonly session: HelperSession;
+}
+
+export class BoxHelpers implements AsyncDisposable {
+  readonly #deps: BoxHelpersDeps;
+  /** By name of the container. */
+  readonly #served = new Map<string, Served>();
+  /** Why the last helper that was wanted could not be had. */
+  #trouble: string | null = null;
+
+  constructor(deps: BoxHelpersDeps) {
+    this.#deps = deps;
+  }
+
+  /** For the status; null while all is well. */
+  get trouble(): string | null {
+    return this.#trouble;
+  }
+
+  /** @returns null where boxes have to do without a helper */
+  async mount(options: CallOptions): Promise<HelperMount | null> {
+    try {
+      const mount = await this.#deps.volume.ready(options);
+      this.#trouble = null;
+      return mount;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.#note(error);
+      return null;
+    }
+  }
+
+  /**
+   * A handle over the helper of a running box.
+   * @returns null when no helper starts in it
+   * @throws ServiceError `box.readiness` when the box does not run
+   */
+  async lease(access: BoxAccess, options: CallOptions): Promise<BoxHandle | null> {
+    const served = await this.#serve(access);
+    try {
+      await served.session.ready(options);
+      return served.session.lease();
+    } catch (error) {
+      if (this.#served.get(access.container) === served) await this.drop(access.container);
+      options.signal.throwIfAborted();
+      if (error instanceof ServiceError && error.code === "box.readiness") throw error;
+      this.#note(error);
+      return null;
+    }
+  }
+
+  /** Ends the helper of a container that is about to go. */
+  async drop(container: string): Promise<void> {
+    const served = this.#served.get(container);
+    this.#served.delete(container);
+    await served?.session[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#served.keys()].map(async (container) => this.drop(container)));
+  }
+
+  /** Another life of the container has nothing of the helper that was started in the one before. */
+  async #serve(access: BoxAccess): Promise<Served> {
+    const known = this.#served.get(access.container);
+    if (known?.access.startedAt === access.startedAt) return known;
+    const served = { access, session: this.#deps.helper.serve(access) };
+    this.#served.set(access.container, served);
+    // It has ended with its container; only what the service holds of it is let go.
+    await known?.session[Symbol.asyncDispose]();
+    return served;
+  }
+
+  /** Said once as long as the reason stays the same. */
+  #note(error: unknown): void {
+    const { message } = toServiceError(error);
+    if (this.#trouble === message) return;
+    this.#trouble = message;
+    this.#deps.logger.warn(
+      { image: this.#deps.helper.image },
+      "Boxes are served without their helper.",
+      error,
+    );
+  }
+}

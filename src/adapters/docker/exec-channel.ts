@@ -1,0 +1,67 @@
+/** A channel into a box over an exec of the engine: stdin one way, stdout the other, stderr kept for the log. */
+import type { Duplex } from "node:stream";
+import type { BoxChannel } from "../../ports/box-channel.js";
+import type { CallOptions } from "../../ports/options.js";
+import { EngineDemuxer } from "./engine-demuxer.js";
+import { waitForDrain } from "./wait-for-drain.js";
+
+const DIAGNOSTIC_BYTES = 4096;
+
+export class ExecChannel implements BoxChannel {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly #stream: Duplex;
+  readonly #errors: Buffer[] = [];
+  #errorBytes = 0;
+  #hasEnded = false;
+
+  /** @param stream the exec's connection, with the engine's framing on what comes */
+  constructor(stream: Duplex) {
+    this.#stream = stream;
+    // A write that fails is told by `write`; without a listener the event would end the process.
+    stream.on("error", () => undefined);
+    this.bytes = this.#read();
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded || this.#stream.destroyed;
+  }
+
+  get diagnostics(): string {
+    return Buffer.concat(this.#errors).toString("utf8");
+  }
+
+  async write(bytes: Uint8Array, { signal }: CallOptions): Promise<void> {
+    if (this.hasEnded) throw new Error("The channel into the box has ended.");
+    if (!this.#stream.write(bytes)) await waitForDrain(this.#stream, signal);
+  }
+
+  async close(): Promise<void> {
+    this.#hasEnded = true;
+    this.#stream.destroy();
+    await Promise.resolve();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async *#read(): AsyncIterable<Uint8Array> {
+    const demuxer = new EngineDemuxer();
+    try {
+      for await (const piece of this.#stream) {
+        if (!(piece instanceof Uint8Array)) continue;
+        for (const { stream, bytes } of demuxer.push(piece))
+          if (stream === "stdout") yield bytes;
+          else this.#keepDiagnostic(bytes);
+      }
+    } finally {
+      this.#hasEnded = true;
+    }
+  }
+
+  #keepDiagnostic(bytes: Uint8Array): void {
+    const kept = bytes.subarray(0, DIAGNOSTIC_BYTES - this.#errorBytes);
+    this.#errorBytes += kept.length;
+    if (kept.length > 0) this.#errors.push(Buffer.from(kept));
+  }
+}

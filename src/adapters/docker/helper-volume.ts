@@ -1,0 +1,64 @@
+/** The volume that holds the helper's program: filled once per engine and version, mounted read-only into every box. */
+import { ServiceError } from "../../domain/errors.js";
+import { SingleFlight } from "../../lib/single-flight.js";
+import type { IdSource } from "../../ports/id-source.js";
+import type { CallOptions } from "../../ports/options.js";
+import { type HelperMount, makeHelperBody } from "./container-body.js";
+import { missingImage } from "./engine-errors.js";
+import { LABEL } from "./labels.js";
+import { type ContainerWork, runToEnd } from "./run-to-end.js";
+
+const VERSION_DIGITS = 16;
+
+export interface HelperVolumeDeps extends ContainerWork {
+  readonly serviceId: string;
+  readonly image: string;
+  readonly seccomp: string;
+  readonly ids: IdSource;
+}
+
+export class HelperVolume {
+  readonly #deps: HelperVolumeDeps;
+  readonly #flight = new SingleFlight<"fill", HelperMount>();
+  #mount: HelperMount | null = null;
+
+  constructor(deps: HelperVolumeDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The volume, filled and tried. Services that share an engine share it: its name tells the image's content.
+   * @throws ServiceError `box.readiness` when there is no helper to be had
+   */
+  async ready(options: CallOptions): Promise<HelperMount> {
+    if (this.#mount !== null) return this.#mount;
+    return this.#flight.run("fill", async (signal) => this.#fill({ signal }), options);
+  }
+
+  async #fill(options: CallOptions): Promise<HelperMount> {
+    const { calls, serviceId, image, seccomp, ids } = this.#deps;
+    const id = await calls.imageId(image, options);
+    if (id === null) throw missingImage(image);
+    const version = id.replace(/^sha256:/u, "").slice(0, VERSION_DIGITS);
+    const helper = { volume: `berth-boxd-${version}`, version };
+    const labels = await calls.createVolume(helper.volume, { [LABEL.helper]: version }, options);
+    if (labels[LABEL.helper] !== version)
+      throw new ServiceError("box.readiness", "A volume of somebody else has the name of the helper's.", {
+        hint: "Remove or rename that volume.",
+        details: { volume: helper.volume },
+      });
+    const name = `${helper.volume}-${ids.randomHex(8)}`;
+    const body = makeHelperBody({ serviceId, image, helper, seccomp });
+    const exitCode = await runToEnd(this.#deps, { name, body }, options);
+    if (exitCode !== 0)
+      throw new ServiceError(
+        "box.readiness",
+        `The helper cannot run on this engine (exit code ${exitCode}).`,
+        {
+          hint: "Build its image anew with `npm run image -- --target boxd`.",
+        },
+      );
+    this.#mount = helper;
+    return helper;
+  }
+}
