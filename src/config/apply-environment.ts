@@ -1,4 +1,5 @@
 /** Variables that override the file (api §8). An empty variable counts as not set. */
+import { modelOfEnvironment } from "./environment-model.js";
 import { type Group, isGroup } from "./group.js";
 import type { Environment } from "./interpolate.js";
 
@@ -13,7 +14,8 @@ export interface Overridden {
 
 /**
  * BERTH_HOST, BERTH_PORT and BERTH_LOG_LEVEL replace one setting each; BERTH_DATA_DIR moves all that is kept;
- * DOCKER_HOST is the engine's address; BERTH_API_KEY is added as an admin key unless the file has it already.
+ * DOCKER_HOST is the engine's address; BERTH_API_KEY is added as an admin key unless the file has it already; the
+ * variables of OpenAI make a model where the file lists none.
  */
 export function applyEnvironment(raw: unknown, environment: Environment): Overridden {
   if (raw !== undefined && raw !== null && !isGroup(raw)) return { value: raw, substituted: new Map() };
@@ -24,7 +26,7 @@ export function applyEnvironment(raw: unknown, environment: Environment): Overri
     substituted.set(path, name);
     return value;
   };
-  const { server, storage, log, boxes, ...others } = { ...raw };
+  const { server, storage, log, boxes, models, ...others } = { ...raw };
   const key = environment["BERTH_API_KEY"];
   const directory = read("BERTH_DATA_DIR", "storage.directory");
   const host = read("DOCKER_HOST", "boxes.engines[0].host");
@@ -37,6 +39,7 @@ export function applyEnvironment(raw: unknown, environment: Environment): Overri
     ...section("storage", storage, directory === undefined ? {} : { directory, database: null, files: null }),
     ...section("log", log, { level: read("BERTH_LOG_LEVEL", "log.level") }),
     ...section("boxes", host === undefined ? boxes : setHost(boxes, host), {}),
+    ...withModels(models, environment, substituted),
   };
   return { value, substituted };
 }
@@ -57,6 +60,14 @@ function setHost(boxes: unknown, host: string): unknown {
   if (!isList(engines)) return boxes;
   const [first, ...others] = engines;
   return isGroup(first) ? { ...boxes, engines: [{ ...first, host }, ...others] } : boxes;
+}
+
+function withModels(models: unknown, environment: Environment, substituted: Map<string, string>): Group {
+  const isListed = models !== undefined && !(isList(models) && models.length === 0);
+  const found = isListed ? null : modelOfEnvironment(environment);
+  if (found === null) return models === undefined ? {} : { models };
+  for (const [setting, variable] of found.variables) substituted.set(`models[0].${setting}`, variable);
+  return { models: [found.settings] };
 }
 
 function addKey(server: unknown, key: string | undefined): unknown {

@@ -3,12 +3,10 @@ import { resolve } from "node:path";
 import { resourcePolicySchema } from "../domain/binding.js";
 import type { Config, Settings, StorageConfig } from "./config-schema.js";
 import type { Environment } from "./interpolate.js";
-import { DEMO_MODEL_ID, type ModelConfig, modelSchema } from "./model-settings.js";
+import { DEMO_MODEL_ID } from "./model-settings.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
 
 const LOCAL_AGENT = "plugin:berth/local-agent/default";
-const OPENAI_URL = "https://api.openai.com/v1";
-const OPENAI_MODEL = "gpt-5-mini";
 
 export interface CompletedConfig {
   readonly config: Config;
@@ -22,7 +20,7 @@ export function completeConfig(
   environment: Environment,
   workingDirectory: string,
 ): CompletedConfig {
-  const models = settings.models.length > 0 ? settings.models : modelsOfEnvironment(environment);
+  const { models } = settings;
   const pipelines =
     settings.pipelines.length > 0 ? settings.pipelines : [defaultPipeline(models[0]?.id ?? DEMO_MODEL_ID)];
   return {
@@ -56,26 +54,6 @@ function resolveStorage(storage: Settings["storage"], workingDirectory: string):
     files: resolve(workingDirectory, storage.files ?? resolve(directory, "files")),
     retention_days: storage.retention_days,
   };
-}
-
-function modelsOfEnvironment(environment: Environment): ModelConfig[] {
-  const apiKey = environment["OPENAI_API_KEY"];
-  if (apiKey === undefined || apiKey === "") return [];
-  const model = environment["OPENAI_MODEL"] || OPENAI_MODEL;
-  return [
-    modelSchema.parse({
-      id: "main",
-      base_url: environment["OPENAI_BASE_URL"] || OPENAI_URL,
-      api_key: apiKey,
-      model,
-      abilities: abilitiesOf(model),
-    }),
-  ];
-}
-
-/** Families that are known to see images; of any other name only tool calls are assumed. */
-function abilitiesOf(model: string): ModelConfig["abilities"] {
-  return /^(gpt-4o|gpt-4\.1|gpt-5|o[134](-|$))/.test(model) ? ["func_call", "vision"] : ["func_call"];
 }
 
 function defaultPipeline(primary: string): PipelineConfig {

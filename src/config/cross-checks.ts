@@ -3,7 +3,7 @@ import { runnerAliases } from "../domain/runner-id.js";
 import { isLoopbackHost } from "../lib/loopback.js";
 import type { ConfigFault } from "./config-fault.js";
 import type { Settings } from "./config-schema.js";
-import { DEMO_MODEL_ID } from "./model-settings.js";
+import { DEMO_MODEL_ID, MODEL_OF_ENVIRONMENT } from "./model-settings.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
 
 /** Shortest key off loopback (box §16.1). */
@@ -80,7 +80,7 @@ function findRepeats(list: string, entries: readonly { readonly id: string }[]):
 }
 
 function findDefaultPipelineFaults({ pipelines, default_pipeline: wanted }: Settings): ConfigFault[] {
-  const ids = pipelines.length === 0 ? ["default"] : pipelines.map(({ id }) => id);
+  const ids = pipelines.length === 0 ? ["default"] : [...new Set(pipelines.map(({ id }) => id))];
   if (ids.includes(wanted)) return [];
   return [{ path: "default_pipeline", found: `"${wanted}", which is no pipeline`, allowed: ids.join(", ") }];
 }
@@ -97,7 +97,7 @@ function findBindingFaults(pipeline: PipelineConfig, index: number): ConfigFault
 }
 
 function findModelFaults({ pipelines, models }: Settings): ConfigFault[] {
-  const ids = [...models.map(({ id }) => id), DEMO_MODEL_ID];
+  const ids = [...new Set(models.map(({ id }) => id)), DEMO_MODEL_ID];
   return pipelines.flatMap((pipeline, index) =>
     referencedModels(pipeline)
       .filter(({ id }) => !ids.includes(id) && !isFallbackId(id, models))
@@ -109,9 +109,9 @@ function findModelFaults({ pipelines, models }: Settings): ConfigFault[] {
   );
 }
 
-/** Without configured models the one of the environment is called `main`. */
+/** The same file works with and without OPENAI_API_KEY. */
 function isFallbackId(id: string, models: Settings["models"]): boolean {
-  return models.length === 0 && id === "main";
+  return models.length === 0 && id === MODEL_OF_ENVIRONMENT;
 }
 
 function referencedModels(pipeline: PipelineConfig): { id: string; at: string }[] {

@@ -4,6 +4,9 @@ import { z } from "zod";
 /** The offline demo model (api §9): always there, never configured. */
 export const DEMO_MODEL_ID = "demo";
 
+/** The model that comes from variables alone, where a file lists none (api §8). */
+export const MODEL_OF_ENVIRONMENT = "main";
+
 export const TOKENIZERS = [
   "auto",
   "o200k_base",
@@ -25,7 +28,8 @@ export const modelSchema = z.strictObject({
     }),
   base_url: z
     .string()
-    .regex(/^https?:\/\/[^\s]+$/)
+    .regex(/^https?:\/\/[^\s]+$/, { abort: true })
+    .refine((address) => URL.canParse(address))
     .meta({
       description: "Address of the OpenAI-compatible server, up to and with `/v1`.",
       allowed: "an http or https address",

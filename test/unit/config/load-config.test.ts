@@ -79,6 +79,22 @@ describe("loadConfig without a file", () => {
     expect(JSON.stringify(config.pipelines)).toContain('"primary":"main"');
   });
 
+  it.each(["api.openai.com/v1", "http://", "https://a b"])(
+    "tells an OPENAI_BASE_URL that is no address: %s",
+    (address) => {
+      expect(load(null, { OPENAI_API_KEY: "sk-1", OPENAI_BASE_URL: address })).toMatchObject({
+        ok: false,
+        faults: [
+          {
+            path: "models[0].base_url",
+            found: `text of ${address.length} characters from OPENAI_BASE_URL`,
+            allowed: "an http or https address",
+          },
+        ],
+      });
+    },
+  );
+
   it.each(["/root/berth data", "with space/data", "ünïcode"])("works with BERTH_DATA_DIR=%s", (place) => {
     const { storage } = good(null, { BERTH_DATA_DIR: place });
     expect(storage.database.path.endsWith(`${place}/berth.db`)).toBe(true);
