@@ -1,4 +1,5 @@
 /** Builds adapters and hands them to features: the only place that knows all of them. */
+import { BoxdHelper } from "./adapters/boxd/boxd-helper.js";
 import { DemoModel } from "./adapters/demo/demo-model.js";
 import { DockerBoxBackend } from "./adapters/docker/docker-box-backend.js";
 import { parseEngineAddress } from "./adapters/docker/engine-connection.js";
@@ -53,6 +54,8 @@ import { sweepRetention } from "./runs/sweep-retention.js";
 import { nativeTools } from "./tools/native/index.js";
 import { offerNativeTools } from "./tools/tool-catalog.js";
 
+/** Holds the in-box helper; made by `npm run image`. */
+const HELPER_IMAGE = "berth-boxd:latest";
 /** Milliseconds for everything that asks an engine while the service starts. */
 const START_MS = 30_000;
 /** Milliseconds for answers that are on their way when the port closes. */
@@ -89,7 +92,7 @@ export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
 export async function compose(config: Config, options: ComposeOptions = {}): Promise<Composed> {
   await using life = new CleanupStack();
   const base = await openBase(config, options, life);
-  const boxes = life.use(buildBoxes(config, base, options.backend));
+  const boxes = life.use(buildBoxes(config, base, options.backend ?? life.use(buildBackend(config, base))));
   const version = readServiceVersion();
   const runs = buildRuns(config, { base, boxes, models: toModels(config, options.models), version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
@@ -172,15 +175,17 @@ async function openBase(config: Config, options: ComposeOptions, life: CleanupSt
   };
 }
 
-function buildBoxes(config: Config, base: Base, standIn: BoxBackend | undefined): BoxService {
+function buildBackend(config: Config, base: Base): DockerBoxBackend {
   const [engine] = config.boxes.engines;
-  const backend =
-    standIn ??
-    new DockerBoxBackend({
-      ...base,
-      connection: parseEngineAddress(engine?.host ?? ""),
-      engine: engine?.name ?? "local",
-    });
+  return new DockerBoxBackend({
+    ...base,
+    connection: parseEngineAddress(engine?.host ?? ""),
+    engine: engine?.name ?? "local",
+    helper: new BoxdHelper({ ...base, image: HELPER_IMAGE }),
+  });
+}
+
+function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService {
   return new BoxService(
     { ...base, backend, sessions: base.stores.sessions },
     {
