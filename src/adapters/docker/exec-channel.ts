@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { CallOptions } from "../../ports/options.js";
-import { EngineDemuxer } from "./engine-demuxer.js";
+import { type EngineChunk, EngineDemuxer } from "./engine-demuxer.js";
 import { waitForDrain } from "./wait-for-drain.js";
 
 const DIAGNOSTIC_BYTES = 4096;
@@ -48,15 +48,17 @@ export class ExecChannel implements BoxChannel {
   async *#read(): AsyncIterable<Uint8Array> {
     const demuxer = new EngineDemuxer();
     try {
-      for await (const piece of this.#stream) {
-        if (!(piece instanceof Uint8Array)) continue;
-        for (const { stream, bytes } of demuxer.push(piece))
-          if (stream === "stdout") yield bytes;
-          else this.#keepDiagnostic(bytes);
-      }
+      for await (const piece of this.#stream)
+        if (piece instanceof Uint8Array) yield* this.#separate(demuxer.push(piece));
     } finally {
       this.#hasEnded = true;
     }
+  }
+
+  *#separate(chunks: readonly EngineChunk[]): Iterable<Uint8Array> {
+    for (const { stream, bytes } of chunks)
+      if (stream === "stdout") yield bytes;
+      else this.#keepDiagnostic(bytes);
   }
 
   #keepDiagnostic(bytes: Uint8Array): void {

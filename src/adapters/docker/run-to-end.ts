@@ -1,6 +1,5 @@
 /** Runs a short-lived container of ours to its end and removes it, whatever happens. */
 import { setTimeout as delay } from "node:timers/promises";
-import { ServiceError } from "../../domain/errors.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
