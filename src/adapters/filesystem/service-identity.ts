@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { link, mkdir, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { ServiceError } from "../../domain/errors.js";
 
 const identitySchema = z.object({
   service_id: z.string().regex(/^[0-9a-f]{32}$/),
@@ -19,8 +20,22 @@ export interface ServiceIdentity {
 /**
  * Reads the identity, or makes one on the first start. Two first starts at once agree on one.
  * @param directory The service's data directory; made if it is missing.
+ * @throws ServiceError `service.not_ready` when the directory cannot be made, read or written
  */
 export async function loadServiceIdentity(directory: string): Promise<ServiceIdentity> {
+  try {
+    return await readOrMake(directory);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === null) throw error;
+    throw new ServiceError("service.not_ready", `The data directory cannot be used (${code}).`, {
+      hint: "Let the service's user write it, or choose another one by storage.directory or BERTH_DATA_DIR.",
+      cause: error,
+    });
+  }
+}
+
+async function readOrMake(directory: string): Promise<ServiceIdentity> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, "service.json");
   const known = await readIdentity(path);
@@ -39,7 +54,7 @@ async function readIdentity(path: string): Promise<ServiceIdentity | null> {
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    if (isCode(error, "ENOENT")) return null;
+    if (codeOf(error) === "ENOENT") return null;
     throw error;
   }
   const { service_id, link_secret } = identitySchema.parse(JSON.parse(text));
@@ -59,12 +74,13 @@ async function writeOnce(path: string, identity: z.infer<typeof identitySchema>)
   try {
     await link(staging, path);
   } catch (error) {
-    if (!isCode(error, "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   } finally {
     await rm(staging, { force: true });
   }
 }
 
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
+/** Of the operating system; null for any other error. */
+function codeOf(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }

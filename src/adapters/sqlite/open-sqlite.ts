@@ -68,7 +68,7 @@ function claimDatabase(path: string): Database.Database {
   } catch (error) {
     claim.close();
     throw new ServiceError("service.not_ready", "The database is in use by another process.", {
-      hint: "Stop the other service, or give this one a database of its own.",
+      hint: "Stop the other service, or give this one a place of its own by storage.directory or BERTH_DATA_DIR.",
       cause: error,
     });
   }

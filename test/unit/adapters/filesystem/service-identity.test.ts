@@ -1,8 +1,9 @@
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadServiceIdentity } from "../../../../src/adapters/filesystem/service-identity.js";
+import { textLike } from "../../../support/text-like.js";
 
 let directory: string;
 
@@ -30,5 +31,17 @@ describe("loadServiceIdentity", () => {
     const deep = join(directory, "a data directory", "inside");
     await loadServiceIdentity(deep);
     expect((await stat(join(deep, "service.json"))).mode & 0o077).toBe(0);
+  });
+
+  it("names the settings when the directory cannot be had, and not the place", async () => {
+    const file = join(directory, "a file");
+    await writeFile(file, "");
+    await expect(loadServiceIdentity(file)).rejects.toThrow(
+      expect.objectContaining({
+        code: "service.not_ready",
+        message: "The data directory cannot be used (EEXIST).",
+        hint: textLike(/BERTH_DATA_DIR/),
+      }),
+    );
   });
 });
