@@ -58,6 +58,11 @@ async function serve(): Promise<number> {
     return fail(describeFailedStart(error), EXIT_UNAVAILABLE);
   }
   await stopping;
+  say(
+    `Berth stops: what runs has ${loaded.config.shutdown_grace_sec} s to end; a second signal ends it at once.`,
+  );
+  await life[Symbol.asyncDispose]();
+  say("Berth has stopped.");
   return 0;
 }
 
@@ -83,20 +88,29 @@ function stopSignal(): Promise<void> {
 
 function announce({ config, notices }: Extract<LoadedConfig, { ok: true }>, url: string): void {
   const model = modelLine(config);
-  const key = config.server.keys.length === 0 ? "" : ` -H "Authorization: Bearer $BERTH_API_KEY"`;
+  const { host, keys } = config.server;
+  const everywhere =
+    host === "0.0.0.0" || host === "::" ? ", and on every other address of this machine" : "";
   const text =
     'Here is a table.\\n```bash\\nhead -3 \\"$BERTH_INBOX\\"/0/*; wc -l \\"$BERTH_INBOX\\"/0/* > \\"$BERTH_OUTBOX/lines.txt\\"\\n```';
   const lines = [
-    `Berth ${readServiceVersion()} listens on ${url}`,
+    `Berth ${readServiceVersion()} listens on ${url}${everywhere}`,
     `Model: ${model}`,
     ...notices,
     "Try it, in another terminal (a message with a file):",
     "",
     `  printf 'city,sales\\nRome,3\\nOslo,5\\n' > /tmp/table.csv`,
-    `  curl -s ${url}/v1/runs${key} --form-string 'request={"chat":{"launcher_id":"42"},"input":{"text":"${text}"}}' -F 'file=@/tmp/table.csv'`,
+    `  curl -s ${url}/v1/runs${keyHeader(keys)} --form-string 'request={"chat":{"launcher_id":"42"},"input":{"text":"${text}"}}' -F 'file=@/tmp/table.csv'`,
     "",
   ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  say(lines.join("\n"));
+}
+
+/** For a command line; the key itself is not printed. */
+function keyHeader(keys: Config["server"]["keys"]): string {
+  if (keys.length === 0) return "";
+  const isOfEnvironment = keys.some(({ key }) => key === process.env["BERTH_API_KEY"]);
+  return ` -H "Authorization: Bearer ${isOfEnvironment ? "$BERTH_API_KEY" : "KEY"}"`;
 }
 
 function modelLine({ models }: Config): string {
@@ -111,6 +125,10 @@ function usage(): string {
   berth check-config FILE  check a configuration file without starting
   berth --version
 `;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 function fail(text: string, code: number): number {

@@ -35,6 +35,11 @@ const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 16_384;
 const MAX_CONNECTIONS = 5000;
 const MAX_REQUESTS_PER_SOCKET = 10_000;
+/** Addresses that stand for all of a machine are none that a client can rely on. */
+const REACHED_AS: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["::", "::1"],
+]);
 /** Milliseconds between two looks for idle connections while the listener closes. */
 const IDLE_LOOK_MS = 20;
 
@@ -65,7 +70,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   const port = portOf(server.address());
   return {
     port,
-    url: `http://${authority({ ...options, port })}`,
+    url: `http://${authority({ host: REACHED_AS.get(options.host) ?? options.host, port })}`,
     close: (graceMs) => close(server, options.streams, graceMs),
   };
 }
