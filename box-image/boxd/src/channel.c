@@ -137,7 +137,7 @@ static void steer(struct server *server, const struct frame *frame)
         if (mode < KILL_TERM || mode > KILL_TREE || (flags & ~KILL_DISCARD) != 0)
             break_off(server, "a kill of an unknown kind");
         else if (command != NULL)
-            command_kill(server, command, mode, flags);
+            command_kill(command, mode, flags);
     } else if (frame->type == HOST_SIGNAL) {
         uint8_t number = take_u8(&reader);
         if (number == 0 || number >= NSIG)
@@ -155,7 +155,7 @@ static void cancel(struct server *server, const struct frame *frame)
     struct command *command = command_find(server, frame->id);
     struct file_request *request = request_find(server, frame->id);
     if (command != NULL)
-        command_kill(server, command, KILL_TREE, KILL_DISCARD);
+        command_kill(command, KILL_TREE, KILL_DISCARD);
     else if (request != NULL)
         request_cancel(request);
 }

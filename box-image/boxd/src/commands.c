@@ -163,10 +163,9 @@ static void send_order(struct command *command, const struct order *order)
         errno = 0;
 }
 
-void command_kill(struct server *server, struct command *command, uint8_t mode, uint8_t flags)
+void command_kill(struct command *command, uint8_t mode, uint8_t flags)
 {
     struct order order = {.kind = mode == KILL_TERM ? ORDER_TERM : ORDER_KILL};
-    (void)server;
     if ((flags & KILL_DISCARD) != 0)
         command->is_discarding = true;
     send_order(command, &order);

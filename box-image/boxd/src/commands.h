@@ -8,7 +8,7 @@ struct command *command_find(struct server *server, uint32_t id);
 /* Starts the supervisor of a new command, or refuses. */
 void command_spawn(struct server *server, const struct frame *request);
 
-void command_kill(struct server *server, struct command *command, uint8_t mode, uint8_t flags);
+void command_kill(struct command *command, uint8_t mode, uint8_t flags);
 void command_signal(struct command *command, uint8_t number);
 void command_resize(struct command *command, uint16_t rows, uint16_t columns);
 void command_add_credit(struct command *command, uint8_t stream, uint32_t amount);

@@ -23,21 +23,14 @@ ARGUMENTS = os.environ.get("BOXD_ARGUMENTS", "").split()
 IS_CHECKED = "checked" in BOXD
 # Not as root, for whom no file is unreadable.
 USER = 65534 if os.geteuid() == 0 else None
-PYTHON = next((p for p in ("/usr/bin/python3", "/usr/local/bin/python3") if os.path.exists(p)), None)
+AS_USER = {} if USER is None else {"user": USER, "group": USER, "extra_groups": []}
 
 
 def alive(token):
-    """Processes that carry the token in their arguments or environment, zombies too (they have neither: by parent)."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/cmdline", "rb") as one, open(f"/proc/{name}/environ", "rb") as other:
-                    if token.encode() in one.read() + other.read():
-                        found.append(int(name))
-            except OSError:
-                pass
-    return found
+    """Processes that carry the token in their environment. Only their own user can see that everywhere."""
+    found = subprocess.run(["/bin/sh", "-c", "grep -a -l -- \"$0\" /proc/[0-9]*/environ 2>/dev/null", token], capture_output=True,
+                           env={"PATH": os.defpath}, cwd="/", **AS_USER)
+    return [int(line.split("/")[2]) for line in found.stdout.decode().split()]
 
 
 def children(pid):
@@ -939,7 +932,7 @@ class Archives(Box):
 
 class OtherVerbs(unittest.TestCase):
     def run_boxd(self, *arguments, **options):
-        return subprocess.run([BOXD, *arguments], capture_output=True, timeout=20, **options)
+        return subprocess.run([BOXD, *arguments], capture_output=True, timeout=20, cwd="/", **AS_USER, **options)
 
     def test_version(self):
         done = self.run_boxd("version")
@@ -956,7 +949,7 @@ class OtherVerbs(unittest.TestCase):
         done = self.run_boxd("run", "5", "--", "sh", "-c", "cat; echo out; echo err >&2; exit 9", input=b"in\n")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (9, b"in\nout\n", b"err\n"))
         self.assertEqual(self.run_boxd("run", "5", "--", "sh", "-c", "kill -KILL $$").returncode, 137)
-        self.assertEqual(self.run_boxd("run", "5", "--", "no-such").returncode, 127)
+        self.assertEqual(self.run_boxd("run", "5", "--", "no-such", env={"PATH": os.defpath}).returncode, 127)
 
     def test_run_ends_the_tree_in_time_and_at_its_end(self):
         token = f"TOKEN{random.getrandbits(64):x}"
@@ -969,8 +962,11 @@ class OtherVerbs(unittest.TestCase):
 
     def test_run_ends_the_tree_when_asked(self):
         token = f"TOKEN{random.getrandbits(64):x}"
-        process = subprocess.Popen([BOXD, "run", "9", "--", "sh", "-c", "setsid sleep 1000 & sleep 1000"], env={"TOKEN": token, "PATH": os.defpath})
+        process = subprocess.Popen([BOXD, "run", "9", "--", "sh", "-c", "setsid sleep 1000 & sleep 1000"], cwd="/",
+                                   env={"TOKEN": token, "PATH": os.defpath}, **AS_USER)
         time.sleep(0.3)
+        # The supervisor hides its own.
+        self.assertEqual(len(alive(token)), 3)
         process.terminate()
         self.assertEqual(process.wait(5), 137)
         self.assertEqual(alive(token), [])
