@@ -85,6 +85,8 @@ async function* readStream(
   try {
     for (;;) {
       const next = iterator.next();
+      // A reader who leaves at a snapshot leaves this one behind: its failure is nobody's, and must not end the process.
+      next.catch(() => undefined);
       const dueMs = accumulator.dueInMs(clock.elapsed());
       const isDue = dueMs === 0 || (dueMs !== null && !(await endsWithin(next, dueMs)));
       if (isDue) yield* showUnseen(accumulator, shown);
