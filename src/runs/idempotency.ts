@@ -26,16 +26,20 @@ export interface IdempotencyDeps {
  */
 export async function judgeKey(deps: IdempotencyDeps, claim: IdempotencyRecord): Promise<IdempotencyVerdict> {
   const standing = await deps.keys.claim(claim, claim.createdAt - KEPT_MS);
-  if (standing.bodyHash !== claim.bodyHash)
-    throw new ServiceError("idempotency.mismatch", "This Idempotency-Key was used with another body.", {
-      hint: "Use a new key for a new request.",
-      param: "Idempotency-Key",
-    });
   if (standing.runId === claim.runId) return { kind: "first" };
   const run = await deps.findRun(standing.runId);
+  // A key whose request was refused stands for nothing yet: the corrected request may have it.
+  if (run !== null && standing.bodyHash !== claim.bodyHash) throw mismatch();
   if (run !== null && run.state !== "failed" && run.state !== "timeout")
     return { kind: "same", runId: standing.runId };
   const replaced = await deps.keys.replace(claim, standing.runId);
   if (replaced.runId !== claim.runId) return { kind: "same", runId: replaced.runId };
   return run === null ? { kind: "first" } : { kind: "again", after: run };
+}
+
+function mismatch(): ServiceError {
+  return new ServiceError("idempotency.mismatch", "This Idempotency-Key was used with another body.", {
+    hint: "Use a new key for a new request.",
+    param: "Idempotency-Key",
+  });
 }

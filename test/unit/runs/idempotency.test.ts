@@ -51,6 +51,15 @@ describe("judgeKey", () => {
     expect(await judge({ runId: "run_3" })).toEqual({ kind: "same", runId: "run_2" });
   });
 
+  it("lets a corrected request have the key of one that was refused", async () => {
+    await judge();
+    const corrected = { runId: "run_2", bodyHash: "c".repeat(64) } as const;
+    expect(await judge(corrected)).toEqual({ kind: "first" });
+    runs.set("run_2", aRun({ id: "run_2" }));
+    expect(await judge({ ...corrected, runId: "run_3" })).toEqual({ kind: "same", runId: "run_2" });
+    await expect(judge({ runId: "run_4" })).rejects.toMatchObject({ code: "idempotency.mismatch" });
+  });
+
   it("refuses another body, whatever became of the run", async () => {
     await claimed("failed");
     await expect(judge({ runId: "run_2", bodyHash: "c".repeat(64) })).rejects.toMatchObject({
