@@ -24,7 +24,7 @@ const PAGE = 500;
 /** Ends every run that was executing. @returns the queued ones, oldest first, to be continued */
 export async function recoverRuns(deps: RecoverDeps): Promise<readonly RunRecord[]> {
   const open = await deps.runs.listOpen();
-  for (const run of open) if (!isQueued(run)) await interrupt(deps, run);
+  for (const run of open) if (!isQueued(run)) await endInterrupted(deps, run);
   return open.filter(isQueued);
 }
 
@@ -32,7 +32,8 @@ function isQueued({ state }: RunRecord): boolean {
   return state === "created" || state === "queued";
 }
 
-async function interrupt(deps: RecoverDeps, run: RunRecord): Promise<void> {
+/** Ends a run that nobody executes any more; its exported files stay delivered. */
+export async function endInterrupted(deps: RecoverDeps, run: RunRecord): Promise<void> {
   const text = await lastText(deps.runs, run);
   await closeCalls(deps.transcripts, run, deps.now());
   if (text !== "" && !(await hasFinalMessage(deps.transcripts, run))) await appendPartial(deps, run, text);

@@ -24,7 +24,7 @@ import { undeliveredError } from "./end-run.js";
 import { followRun } from "./follow-run.js";
 import { judgeKey } from "./idempotency.js";
 import type { Orchestrator } from "./orchestrator.js";
-import { recoverRuns } from "./recover-runs.js";
+import { endInterrupted, type RecoverDeps, recoverRuns } from "./recover-runs.js";
 import { toRunObject } from "./run-object.js";
 import type { Caller, MessageRequest } from "./run-request.js";
 import type { Admission, RunPage, RunQuery, RunService } from "./run-service.js";
@@ -49,6 +49,8 @@ export class ServeRuns implements RunService {
   readonly #executions = new Set<Promise<void>>();
   /** Runs that wait or execute here. */
   readonly #open = new Map<RunId, RunRecord>();
+  /** Runs that are over, and whose end the store did not take. */
+  readonly #lostRuns = new Map<RunId, RunRecord>();
   #isStopping = false;
 
   constructor(deps: ServeRunsDeps) {
@@ -58,8 +60,7 @@ export class ServeRuns implements RunService {
 
   /** Closes what a dead process left and continues its queue (runs §20.4). */
   async start(): Promise<void> {
-    const { clock } = this.#deps.admit;
-    const queued = await recoverRuns({ ...this.#deps, now: () => clock.now() });
+    const queued = await recoverRuns(this.#recovery);
     for (const run of queued) this.#enqueue(run);
   }
 
@@ -159,7 +160,7 @@ export class ServeRuns implements RunService {
   clientGone(id: RunId): void {
     const run = this.#open.get(id);
     if (run?.onDisconnect === "cancel")
-      void this.#stop(run, cancelled()).catch((error: unknown) => this.#lost(id, error));
+      void this.#stop(run, cancelled()).catch((error: unknown) => this.#lost(run, error));
   }
 
   /** Refuses new runs, gives the running ones `graceMs`, then interrupts them (api §7). */
@@ -221,7 +222,7 @@ export class ServeRuns implements RunService {
     if (run === undefined || this.#isStopping) return;
     const execution = this.#deps.orchestrator
       .execute(run)
-      .catch((error: unknown) => this.#lost(runId, error))
+      .catch((error: unknown) => this.#lost(run, error))
       .finally(() => {
         this.#executions.delete(execution);
         this.#open.delete(runId);
@@ -230,8 +231,24 @@ export class ServeRuns implements RunService {
     this.#executions.add(execution);
   }
 
-  /** The store itself failed: the ledger keeps the run open, and the next start closes it. */
-  #lost(runId: RunId, error: unknown): void {
+  /** Ends the runs whose end could not be written when it came: none stays `running` without a worker (runs §20.4). */
+  async endLost(): Promise<void> {
+    for (const [runId, run] of this.#lostRuns) {
+      const record = await this.#deps.runs.get(run.tenant, runId);
+      if (record !== null && !isTerminal(record.state)) await endInterrupted(this.#recovery, record);
+      this.#lostRuns.delete(runId);
+    }
+  }
+
+  get #recovery(): RecoverDeps {
+    const { clock } = this.#deps.admit;
+    return { ...this.#deps, now: () => clock.now() };
+  }
+
+  /** The store itself failed: the ledger keeps the run open until `endLost` can write. */
+  #lost(run: RunRecord, error: unknown): void {
+    const runId = run.id;
+    this.#lostRuns.set(runId, run);
     this.#deps.logger.error({ runId, code: "internal" }, "The end of a run could not be written.", error);
   }
 

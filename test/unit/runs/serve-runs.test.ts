@@ -638,6 +638,8 @@ describe("ServeRuns: start and stop", () => {
       fields: { runId: first, code: "internal" },
       message: "The end of a run could not be written.",
     });
+    await world.serve.endLost();
+    expect(await world.record(first)).toMatchObject({ state: "failed", error: { code: "run.interrupted" } });
   });
 });
 
