@@ -1,6 +1,7 @@
 /**
  * `npm run demo`: sends one real message with a table to the service, shows what happens, and saves the files that
- * come back. Uses the service at BERTH_URL (default http://127.0.0.1:8787), or starts one for the time of the demo.
+ * come back. Uses the service at BERTH_URL, or on this machine at BERTH_PORT (default 8787), or starts one for the
+ * time of the demo.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -16,7 +17,7 @@ import { parseJson } from "./lib/parse-json.mjs";
 import { say } from "./lib/progress.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const DEFAULT_URL = "http://127.0.0.1:8787";
+const DEFAULT_URL = `http://127.0.0.1:${process.env["BERTH_PORT"] || 8787}`;
 
 const TABLE = "月份,销量,退货\n一月,120,8\n二月,98,5\n三月,143,11\n四月,171,9\n五月,165,7\n六月,204,12\n";
 // The offline demo model runs fenced blocks as they stand; a real model reads them as a proposal.
