@@ -39,11 +39,13 @@ const DPKG_OPTIONS = join(FOLDER, "rootfs/etc/dpkg/dpkg.cfg.d/berth");
 export async function buildBoxImage({ target = "full", base, fresh = false } = {}) {
   const engine = new Engine(process.env);
   const images = [planHelper(), ...planBoxes(TARGETS.slice(0, TARGETS.indexOf(target) + 1))];
-  if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
+  if (!fresh && (await tagExisting(engine, images)).length === 0)
+    return say(`Box image is there: ${namesOf(images)}.`);
   await withLock("box-image", async () => {
     // Another process may have built it while this one waited.
-    if (!fresh && (await tagExisting(engine, images))) return say(`Box image is there: ${namesOf(images)}.`);
-    await build(engine, { images, base, fresh });
+    const missing = fresh ? images : await tagExisting(engine, images);
+    if (missing.length === 0) return say(`Box image is there: ${namesOf(images)}.`);
+    await build(engine, { images: missing, base, fresh });
   });
 }
 
@@ -78,20 +80,21 @@ const namesOf = (images) => images.map(({ repository, tag }) => `${repository}:$
 /**
  * @param {Engine} engine
  * @param {readonly Plan[]} images
- * @returns {Promise<boolean>} whether all of them were there
+ * @returns {Promise<Plan[]>} those that are not there
  */
 async function tagExisting(engine, images) {
-  for (const { repository, tag, alias } of images) {
+  const missing = [];
+  for (const image of images) {
     try {
-      await engine.text("POST", `/images/${repository}:${tag}/tag`, {
-        query: { repo: repository, tag: alias },
+      await engine.text("POST", `/images/${image.repository}:${image.tag}/tag`, {
+        query: { repo: image.repository, tag: image.alias },
       });
     } catch (error) {
-      if (error instanceof EngineError && error.status === 404) return false;
-      throw error;
+      if (!(error instanceof EngineError && error.status === 404)) throw error;
+      missing.push(image);
     }
   }
-  return true;
+  return missing;
 }
 
 /**
