@@ -107,6 +107,8 @@ export interface RunStore {
   /** @returns the event with its number; null when the run is terminal already */
   appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null>;
   /** Oldest first. */
+  /** Number of the newest event; 0 while there is none, and for an unknown run. */
+  lastSequence(id: RunId): Promise<number>;
   eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]>;
   /**
    * Writes outcome and terminal event in one transaction. `event` gets the record as it will stand, so that its data

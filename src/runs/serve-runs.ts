@@ -102,8 +102,14 @@ export class ServeRuns implements RunService {
   }
 
   async wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
-    for await (const _event of this.follow(caller, id, 0, options));
-    return this.get(caller, id);
+    for (;;) {
+      options.signal.throwIfAborted();
+      // The number is read first: an event that comes after it ends the wait below.
+      const last = await this.#deps.runs.lastSequence(id);
+      const run = await this.#find(caller, id);
+      if (isTerminal(run.state)) return this.#toObject(run);
+      await this.#deps.events.waitBeyond(id, last, options);
+    }
   }
 
   async *follow(

@@ -230,6 +230,8 @@ function describeEvents(make: () => Promise<Opened<RunStore>>): void {
     expect(await store.it.eventsAfter("run_1", 2, 10)).toEqual([{ ...delta, run_id: "run_1", sequence: 3 }]);
     expect(await store.it.eventsAfter("run_1", 3, 10)).toEqual([]);
     expect(await store.it.eventsAfter("run_none", 0, 10)).toEqual([]);
+    expect(await store.it.lastSequence("run_1")).toBe(3);
+    expect(await store.it.lastSequence("run_none")).toBe(0);
   });
 
   it("takes no event for a run that is terminal or not there", async () => {

@@ -61,6 +61,10 @@ export class MemoryRunStore implements RunStore {
     return run === null ? null : append(run, event);
   }
 
+  async lastSequence(id: RunId): Promise<number> {
+    return this.#runs.get(id)?.events.length ?? 0;
+  }
+
   async eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]> {
     return (this.#runs.get(id)?.events ?? []).filter((event) => event.sequence > sequence).slice(0, limit);
   }

@@ -104,6 +104,17 @@ export class SqlRunStore implements RunStore {
     return this.#deps.database.relaxed((transaction) => appendEvent(transaction, id, event));
   }
 
+  async lastSequence(id: RunId): Promise<number> {
+    const row = await this.#db
+      .selectFrom("run_event")
+      .select("sequence")
+      .where("run_id", "=", id)
+      .orderBy("sequence", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    return row?.sequence ?? 0;
+  }
+
   async eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]> {
     const rows = await this.#db
       .selectFrom("run_event")
