@@ -7,6 +7,8 @@ import { parseInput } from "./parse-input.js";
 
 /** Levels of objects and lists. */
 export const MAX_JSON_DEPTH = 64;
+/** Values of one body. Parsing holds up everybody, and small values take a hundred times longer than long ones. */
+export const MAX_JSON_VALUES = 100_000;
 const BODY_TIME_MS = 60_000;
 
 export interface ReadBody {
@@ -23,7 +25,8 @@ export class JsonReader {
     this.#parse = express.json({
       limit: limitBytes,
       type: () => true,
-      verify: (request, _response, bytes) => {
+      verify: (request, _response, ...[bytes, charset]) => {
+        checkJsonText(bytes, charset);
         this.#hashes.set(request, createHash("sha256").update(bytes).digest("hex"));
       },
     });
@@ -35,7 +38,6 @@ export class JsonReader {
     if (request.is("application/json") === false) throw wrongType(request, "application/json");
     await this.#parseInTime(request, response);
     const value: unknown = request.body ?? {};
-    refuseDeepJson(value);
     return { value, hash: this.#hashes.get(request) ?? "" };
   }
 
@@ -49,8 +51,7 @@ export class JsonReader {
       const end = (error?: unknown): void => {
         clearTimeout(timer);
         if (error === undefined) resolve();
-        else
-          reject(error instanceof Error ? error : new Error("The body could not be read.", { cause: error }));
+        else reject(readRefusal(error));
       };
       Promise.resolve(this.#parse(request, response, end)).catch(end);
     });
@@ -82,19 +83,61 @@ export function wrongType(request: Request, wanted: string): ServiceError {
   );
 }
 
-/** Deep nesting is refused before anything recursive sees it. */
-export function refuseDeepJson(value: unknown): void {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > MAX_JSON_DEPTH)
-      throw new ServiceError(
-        "request.invalid",
-        `JSON may be nested ${MAX_JSON_DEPTH} levels deep; more came.`,
-      );
-    level = level.flatMap(childrenOf);
+/** The body parser gives errors a status, which ours have already: a refusal travels as a cause. */
+function checkJsonText(bytes: Uint8Array, charset: string): void {
+  try {
+    if (charset !== "utf-8")
+      throw new ServiceError("request.unsupported_media_type", "JSON is taken in UTF-8 only.", {
+        param: "Content-Type",
+      });
+    refuseCostlyJson(bytes);
+  } catch (refusal) {
+    throw new Error("The body is refused.", { cause: refusal });
   }
 }
 
-function childrenOf(value: unknown): unknown[] {
-  return typeof value === "object" && value !== null ? Object.values(value) : [];
+function readRefusal(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error("The body could not be read.", { cause: error });
+  return error.cause instanceof ServiceError ? error.cause : error;
+}
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/**
+ * Looks at the text before anything parses it.
+ * @throws ServiceError `request.invalid` for text that is nested too deep or holds too many values
+ */
+export function refuseCostlyJson(bytes: Uint8Array): void {
+  let values = 1;
+  let depth = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte === QUOTE) at = findEndOfText(bytes, at + 1);
+    else if (byte === COMMA) values += 1;
+    else if (OPENING.has(byte)) {
+      values += 1;
+      depth += 1;
+    } else if (CLOSING.has(byte)) depth -= 1;
+    if (depth > MAX_JSON_DEPTH) throw tooCostly(`be nested ${MAX_JSON_DEPTH} levels deep`);
+    if (values > MAX_JSON_VALUES) throw tooCostly(`hold ${MAX_JSON_VALUES} values`);
+  }
+}
+
+/** @returns where the closing quote stands, or the end of everything */
+function findEndOfText(bytes: Uint8Array, start: number): number {
+  for (let at = start; at < bytes.length; at += 1) {
+    if (bytes[at] === BACKSLASH) at += 1;
+    else if (bytes[at] === QUOTE) return at;
+  }
+  return bytes.length;
+}
+
+function tooCostly(limit: string): ServiceError {
+  return new ServiceError("request.invalid", `JSON may ${limit}; more came.`, {
+    hint: "Send large data as files.",
+  });
 }

@@ -48,6 +48,8 @@ export async function readForm(
   const intake = new FormIntake(files, limits);
   try {
     await parseForm(from, intake, limits);
+    // multer passes by a content type that it reads otherwise than express, as one with an empty boundary.
+    if (request.body === undefined) throw unreadable("The content type is not valid.");
     const fields = fieldsSchema.safeParse({ ...z.record(z.string(), z.unknown()).parse(request.body) });
     if (!fields.success)
       throw new ServiceError("request.invalid", "A field of the form stands more than once.");

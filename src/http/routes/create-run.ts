@@ -8,7 +8,7 @@ import { createRun } from "../contracts.js";
 import { attachmentKind, toIncoming } from "../incoming-content.js";
 import { parseInput } from "../parse-input.js";
 import { takeRunToken } from "../rate-limit.js";
-import { type JsonReader, refuseDeepJson } from "../read-json.js";
+import { type JsonReader, refuseCostlyJson } from "../read-json.js";
 import { type FormFile, type FormLimits, readForm } from "../read-multipart.js";
 import { type Exchange, implement, type Route } from "../route.js";
 import {
@@ -89,9 +89,9 @@ async function receiveForm(deps: CreateRunDeps, exchange: Exchange): Promise<Rec
 }
 
 function parseRequestPart(text: string): unknown {
-  let value: unknown;
+  refuseCostlyJson(Buffer.from(text));
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch (error) {
     throw new ServiceError("request.invalid", "The part `request` is not valid JSON.", {
       param: "request",
@@ -99,8 +99,6 @@ function parseRequestPart(text: string): unknown {
       cause: error,
     });
   }
-  refuseDeepJson(value);
-  return value;
 }
 
 async function keepFile({ name, mimeType, staged }: FormFile): Promise<IncomingContent> {

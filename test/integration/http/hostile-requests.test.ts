@@ -146,6 +146,14 @@ const BODIES: readonly (readonly [
     { "content-type": "application/json", "content-encoding": "gzip" },
     413,
   ],
+  [
+    "more values than are parsed",
+    `[${"[],".repeat(200_000)}[]]`,
+    { "content-type": "application/json" },
+    400,
+  ],
+  ["another character set", "{}", { "content-type": "application/json; charset=utf-16" }, 415],
+  ["a form with an empty boundary", "x", { "content-type": "multipart/form-data; boundary=" }, 400],
   ["a form without a boundary", "x", { "content-type": "multipart/form-data" }, 400],
   ["a form that ends too early", "--b\r\n", { "content-type": "multipart/form-data; boundary=b" }, 400],
 ];
@@ -157,6 +165,19 @@ describe("a hostile body", () => {
     const error = await readError(response);
     expect(error.type).toBe("invalid_request_error");
     expect(error.message.includes("may have 33554432 bytes")).toBe(status === 413);
+    expect(service.runs.requests).toEqual([]);
+  });
+
+  it("is refused before it is parsed when it holds too many values, as JSON and as a part of a form", async () => {
+    const body = `{"variables":{${'"a":[],'.repeat(100_000)}"b":1}}`;
+    const form = new FormData();
+    form.append("request", body);
+    const headers = { "content-type": "application/json" };
+    for (const request of [{ body, headers }, { body: form }]) {
+      const response = await service.fetch("/v1/runs", { method: "POST", ...request });
+      expect(response.status).toBe(400);
+      expect((await readError(response)).message).toBe("JSON may hold 100000 values; more came.");
+    }
     expect(service.runs.requests).toEqual([]);
   });
 
