@@ -13,7 +13,7 @@ One YAML file: \`berth.yaml\` in the working directory, or the one that \`BERTH_
 | \`BERTH_CONFIG\` | the configuration file |
 | \`BERTH_HOST\`, \`BERTH_PORT\` | \`server.host\`, \`server.port\` |
 | \`BERTH_DATA_DIR\` | \`storage.directory\`; database and files then lie in it |
-| \`BERTH_API_KEY\` | adds an admin key of the tenant \`main\`, unless the file has that key |
+| \`BERTH_API_KEY\` | adds an admin key of the tenant \`main\`, to which all that is done without keys belongs, unless the file has that key |
 | \`BERTH_LOG_LEVEL\` | \`log.level\` |
 | \`DOCKER_HOST\` | \`boxes.engines[0].host\` |
 | \`OPENAI_API_KEY\`, \`OPENAI_BASE_URL\`, \`OPENAI_MODEL\` | the model \`main\`, where the file lists no models |

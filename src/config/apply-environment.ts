@@ -1,10 +1,8 @@
 /** Variables that override the file (api §8). An empty variable counts as not set. */
+import { MAIN_TENANT } from "../domain/tenant.js";
 import { modelOfEnvironment } from "./environment-model.js";
 import { type Group, isGroup } from "./group.js";
 import type { Environment } from "./interpolate.js";
-
-/** Tenant of the key that comes as BERTH_API_KEY. */
-const ENVIRONMENT_TENANT = "main";
 
 export interface Overridden {
   readonly value: unknown;
@@ -75,7 +73,7 @@ function addKey(server: unknown, key: string | undefined): unknown {
   const keys: unknown = { ...server }["keys"] ?? [];
   if (!isList(keys)) return server;
   if (keys.some((entry) => isGroup(entry) && entry["key"] === key)) return server;
-  return { ...server, keys: [...keys, { key, tenant: ENVIRONMENT_TENANT, role: "admin" }] };
+  return { ...server, keys: [...keys, { key, tenant: MAIN_TENANT, role: "admin" }] };
 }
 
 function isList(value: unknown): value is readonly unknown[] {

@@ -1,5 +1,6 @@
 /** The configured keys: known by their sha256 only, compared in constant time (api §1.3, security §10). */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { MAIN_TENANT } from "../domain/tenant.js";
 import type { Caller } from "../runs/run-request.js";
 
 export interface RingKey {
@@ -8,8 +9,8 @@ export interface RingKey {
   readonly role: Caller["role"];
 }
 
-/** Who answers for all requests while no key is configured (api §1.3). */
-export const KEYLESS_CALLER: Caller = { tenant: "default", role: "admin" };
+/** Who answers for all requests while no key is configured (api §1.3). Whoever sets BERTH_API_KEY later keeps all there is. */
+export const KEYLESS_CALLER: Caller = { tenant: MAIN_TENANT, role: "admin" };
 
 export class KeyRing {
   readonly #entries: readonly { readonly hash: Buffer; readonly caller: Caller }[];

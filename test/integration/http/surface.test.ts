@@ -93,7 +93,7 @@ describe("without a configured key", () => {
     await open[Symbol.asyncDispose]();
   });
 
-  it("this machine is served as admin of the tenant default", async () => {
+  it("this machine is served as admin of the tenant main", async () => {
     const headers = { origin: "http://localhost:3000" };
     expect((await open.fetch("/metrics", { key: null, headers })).status).toBe(200);
     expect((await open.fetch("/v1/runs", { ...json(HELLO), key: null })).status).toBe(200);
