@@ -50,7 +50,9 @@ import type { PlanDeps } from "./runs/plan-run.js";
 import { resolveBinding } from "./runs/resolve-binding.js";
 import { RunnerRegistry } from "./runs/runner-registry.js";
 import { ServeRuns } from "./runs/serve-runs.js";
+import { SessionService } from "./runs/session-service.js";
 import { sweepRetention } from "./runs/sweep-retention.js";
+import { createExecTool } from "./tools/native/exec.js";
 import { nativeTools } from "./tools/native/index.js";
 import { offerNativeTools } from "./tools/tool-catalog.js";
 
@@ -60,6 +62,8 @@ const HELPER_IMAGE = "berth-boxd:latest";
 const START_MS = 30_000;
 /** Milliseconds for answers that are on their way when the port closes. */
 const LAST_ANSWERS_MS = 5_000;
+/** No run stays without a worker for more than 60 s (runs §20.4). */
+const END_LOST_EVERY_MS = 20_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
@@ -96,18 +100,24 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const version = readServiceVersion();
   const runs = buildRuns(config, { base, boxes, models: toModels(config, options.models), version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
+  const exec = createExecTool({ outputChars: config.exec.output_chars });
+  const sessions = new SessionService({ ...base, ...base.stores, boxes, exec });
   const sweep = life.use(sweepOldData(config, files, base));
+  const lost = life.use(endLostRuns(runs, base.logger));
   const probed = { boxes, stores: base.stores, configuredModels: config.models.length };
   const http = createApp({
     ...base,
     runs,
     files,
+    sessions,
+    boxes,
     probeParts: (call) => probeParts(probed, call),
     settings: toHttpSettings(config, version),
   });
   await boxes.start({ signal: AbortSignal.timeout(START_MS) });
   await runs.start();
   sweep.start();
+  lost.start();
   return new Service({ config, http, runs, ids: base.ids, life: life.move() });
 }
 
@@ -252,6 +262,15 @@ function buildRuns(config: Config, { base, boxes, models, version }: RunParts): 
     admit: { ...shared, plan, prepare, boxes },
     keys: stores.idempotency,
     orchestrator,
+  });
+}
+
+function endLostRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
+  return new PeriodicTask({
+    everyMs: END_LOST_EVERY_MS,
+    work: () => runs.endLost(),
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "The end of a run could not be written yet.", error),
   });
 }
 

@@ -45,8 +45,8 @@ export async function bindBox(deps: BindDeps, request: BindRequest, options: Cal
   for (;;) {
     const { id } = await findOrCreateSession(deps, { tenant, key: { key, identity } }, options);
     await using taken = new CleanupStack();
-    const of = { id, tenant, settings: request.settings, directories: [own.inbox, own.outbox] };
-    const entered = await holdBox(deps, of, taken, options);
+    const of = { id, tenant, settings: request.settings, directories: [own.inbox, own.outbox], taken };
+    const entered = await holdBox(deps, of, options);
     // A session that was deleted meanwhile is made anew: the message gets a new box (box §11.8).
     if (entered === null) continue;
     const { session, handle } = entered;
@@ -67,8 +67,8 @@ export async function leaseBox(
 ): Promise<HandLease> {
   const { id, tenant } = request.session;
   await using taken = new CleanupStack();
-  const of = { id, tenant, settings: request.settings, directories: [] };
-  const entered = await holdBox(deps, of, taken, options);
+  const of = { id, tenant, settings: request.settings, directories: [], taken };
+  const entered = await holdBox(deps, of, options);
   if (entered === null) throw sessionNotFound(id);
   const { session, handle, notes } = entered;
   deps.untold.keep(id, notes);
@@ -86,8 +86,7 @@ interface EnterRequest {
 /** @returns null when the session is gone */
 async function holdBox(
   deps: BindDeps,
-  request: EnterRequest,
-  taken: CleanupStack,
+  { taken, ...request }: EnterRequest & { readonly taken: CleanupStack },
   options: CallOptions,
 ): Promise<EnteredBox | null> {
   taken.use(deps.boxes.hold(request.id));

@@ -1,5 +1,6 @@
 /** Every route of the service, as clients see it; the OpenAPI document is made from this list (api). */
 import { z } from "zod";
+import { contract, EVENTS_TYPE, FILE_BYTES, FORM_TYPE, JSON_TYPE, json, noQuery } from "./contract-parts.js";
 import type { RouteContract } from "./route.js";
 import {
   deletedFileSchema,
@@ -25,20 +26,20 @@ import {
   runFormDocSchema,
   runListSchema,
 } from "./schemas/run-bodies.js";
+import {
+  deleteSession,
+  deleteSessionFile,
+  execInSession,
+  getBoxStatus,
+  getSession,
+  getSessionFile,
+  listSessionFiles,
+  listSessions,
+  putSessionFile,
+  stopSession,
+} from "./session-contracts.js";
 
-const JSON_TYPE = "application/json";
-const FORM_TYPE = "multipart/form-data";
-const noQuery = z.strictObject({});
-const binary = z.string().meta({ format: "binary" });
-
-const contract = <Query extends z.ZodObject>(route: RouteContract<Query>): RouteContract<Query> => route;
-const json = (description: string, schema: z.ZodType) => ({ description, content: { [JSON_TYPE]: schema } });
-const stream = { description: "The run's events.", content: { "text/event-stream": runEventSchema } };
-const fileBytes = {
-  200: { description: "The bytes.", content: { "application/octet-stream": binary } },
-  206: { description: "A range of the bytes.", content: { "application/octet-stream": binary } },
-  304: { description: "The client has these bytes already." },
-};
+const stream = { description: "The run's events.", content: { [EVENTS_TYPE]: runEventSchema } };
 
 export const createRun = contract({
   method: "post",
@@ -51,7 +52,7 @@ export const createRun = contract({
   answers: {
     200: {
       description: "The finished run; with `stream` its events.",
-      content: { [JSON_TYPE]: runAnswerSchema, "text/event-stream": runEventSchema },
+      content: { [JSON_TYPE]: runAnswerSchema, [EVENTS_TYPE]: runEventSchema },
     },
     202: json("The run waits or has just begun.", runAnswerSchema),
   },
@@ -177,7 +178,7 @@ export const getFileContent = contract({
   access: "client",
   summary: "The bytes of a file, always as a download.",
   query: noQuery,
-  answers: fileBytes,
+  answers: FILE_BYTES,
   errors: ["file.not_found", "file.range_invalid"],
 });
 
@@ -197,7 +198,7 @@ export const openLink = contract({
   access: "public",
   summary: "The bytes behind a signed address.",
   query: tokenQuery,
-  answers: fileBytes,
+  answers: FILE_BYTES,
   errors: ["file.not_found", "file.range_invalid"],
 });
 
@@ -274,6 +275,16 @@ export const CONTRACTS: readonly RouteContract[] = [
   getFileContent,
   linkFile,
   openLink,
+  listSessions,
+  getSession,
+  deleteSession,
+  stopSession,
+  listSessionFiles,
+  getSessionFile,
+  putSessionFile,
+  deleteSessionFile,
+  execInSession,
+  getBoxStatus,
   getHealth,
   getReadiness,
   getMetrics,

@@ -8,6 +8,7 @@ import type { Logger } from "../ports/logger.js";
 import type { Metrics } from "../ports/metrics.js";
 import type { FileService } from "../runs/file-service.js";
 import type { RunService } from "../runs/run-service.js";
+import type { SessionService } from "../runs/session-service.js";
 import { authenticate, requireAdmin } from "./authenticate.js";
 import { identifyRequest } from "./identify-request.js";
 import { KeyRing, type RingKey } from "./key-ring.js";
@@ -20,10 +21,14 @@ import { refuseForeignPages, refuseOddRequests } from "./refuse-odd-requests.js"
 import { answerError } from "./report-error.js";
 import { RequestContexts } from "./request-contexts.js";
 import { logRequests } from "./request-log.js";
+import { type BoxRoutesDeps, boxStatusRoute } from "./routes/boxes.js";
 import { createRunRoute } from "./routes/create-run.js";
 import { fileRoutes } from "./routes/files.js";
 import { operationRoutes } from "./routes/operations.js";
 import { runRoutes } from "./routes/runs.js";
+import { sessionExecRoute } from "./routes/session-exec.js";
+import { sessionFileRoutes } from "./routes/session-files.js";
+import { sessionRoutes } from "./routes/sessions.js";
 import { STREAM_TIMING, type StreamTiming } from "./server-sent-events.js";
 import { TokenBuckets } from "./token-bucket.js";
 
@@ -44,6 +49,8 @@ export interface HttpSettings {
 export interface AppDeps {
   readonly runs: RunService;
   readonly files: FileService;
+  readonly sessions: SessionService;
+  readonly boxes: BoxRoutesDeps["boxes"];
   readonly probeParts: ProbeParts;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -69,7 +76,7 @@ const HEADERS: HelmetOptions = {
 };
 
 export function createApp(deps: AppDeps): HttpApp {
-  const { runs, files, metrics, logger, clock, ids, settings } = deps;
+  const { runs, files, sessions, boxes, metrics, logger, clock, ids, settings } = deps;
   const contexts = new RequestContexts();
   const keys = new KeyRing(settings.keys);
   const streams = new OpenStreams(settings.eventStreams);
@@ -80,7 +87,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const rate = new TokenBuckets(clock, settings.runsPerMinute);
   const failures = new TokenBuckets(clock, settings.authFailuresPerMinute);
   const readiness = new Readiness(deps.probeParts, clock);
-  const shared = { runs, files, json, streams, timing, rate, formLimits };
+  const shared = { runs, files, sessions, json, streams, timing, rate, formLimits };
 
   const app = express();
   app.disable("x-powered-by");
@@ -97,6 +104,10 @@ export function createApp(deps: AppDeps): HttpApp {
       createRunRoute(shared),
       ...runRoutes(shared),
       ...fileRoutes({ files, formLimits, publicUrl }),
+      ...sessionRoutes(shared),
+      ...sessionFileRoutes({ ...shared, maxFileBytes: settings.inbound.maxFileBytes }),
+      sessionExecRoute(shared),
+      boxStatusRoute({ boxes }),
       ...operationRoutes({ runs, readiness, metrics, version: settings.version, publicUrl }),
     ],
     {
@@ -106,14 +117,16 @@ export function createApp(deps: AppDeps): HttpApp {
       requests: new TokenBuckets(clock, settings.requestsPerMinute),
     },
   );
-  app.use((request) => {
-    const route = `${request.method} ${request.path.slice(0, 200)}`;
-    throw new ServiceError("request.route_not_found", `There is no route ${route}.`, {
-      hint: "The routes are listed in /openapi.json.",
-    });
-  });
+  app.use(refuseUnknownRoute);
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
     if (!answerError(contexts.of(request), thrown, response)) response.destroy();
   });
   return { app, streams };
+}
+
+function refuseUnknownRoute(request: Request): never {
+  const route = `${request.method} ${request.path.slice(0, 200)}`;
+  throw new ServiceError("request.route_not_found", `There is no route ${route}.`, {
+    hint: "The routes are listed in /openapi.json.",
+  });
 }

@@ -13,7 +13,7 @@ export interface Answer {
 }
 
 export interface RouteContract<Query extends z.ZodObject = z.ZodObject> {
-  readonly method: "get" | "post" | "delete";
+  readonly method: "get" | "post" | "put" | "delete";
   /** With `:name` parameters. */
   readonly path: string;
   /** `public` needs no key; `admin` a key of that role. */

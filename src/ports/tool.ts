@@ -26,7 +26,8 @@ export type ExportAnswer =
 
 /** The bound box of a run, narrowed to what a tool needs. */
 export interface ToolBox {
-  readonly runId: RunId;
+  /** Null for a command that a person runs by hand. */
+  readonly runId: RunId | null;
   readonly sessionId: SessionId;
   readonly inbox: string;
   readonly outbox: string;

@@ -1,11 +1,17 @@
 /** The HTTP surface over real sockets, with runs that a test directs and everything else in memory. */
 import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
+import { type OperatorSettings, resolveBoxSettings } from "../../src/box/box-policy.js";
+import { BoxService } from "../../src/box/box-service.js";
 import { createApp, type HttpSettings } from "../../src/http/create-app.js";
 import { type HttpListener, listen } from "../../src/http/listen.js";
 import type { PartReadiness } from "../../src/http/readiness.js";
 import type { Metrics } from "../../src/ports/metrics.js";
 import { FileService } from "../../src/runs/file-service.js";
+import { SessionService } from "../../src/runs/session-service.js";
+import { createExecTool } from "../../src/tools/native/exec.js";
 import { CountingIds } from "../fakes/counting-ids.js";
+import { FakeBoxBackend } from "../fakes/fake-box-backend.js";
+import type { FakeCommand } from "../fakes/fake-box-commands.js";
 import { FakeClock } from "../fakes/fake-clock.js";
 import { FakeRunService } from "../fakes/fake-run-service.js";
 import { KeptLogger } from "../fakes/kept-logger.js";
@@ -13,11 +19,13 @@ import { KeptLogger } from "../fakes/kept-logger.js";
 export const ADMIN_KEY = "admin-key-canary-0123456789abcdefgh";
 export const CLIENT_KEY = "client-key-canary-0123456789abcdefg";
 export const OTHER_KEY = "other-tenant-canary-0123456789abcde";
+export const OTHER_ADMIN_KEY = "other-admin-canary-0123456789abcdef";
 
 export const KEYS: HttpSettings["keys"] = [
   { key: ADMIN_KEY, tenant: "main", role: "admin" },
   { key: CLIENT_KEY, tenant: "main", role: "client" },
   { key: OTHER_KEY, tenant: "other", role: "client" },
+  { key: OTHER_ADMIN_KEY, tenant: "other", role: "admin" },
 ];
 
 export interface HttpService extends AsyncDisposable {
@@ -26,6 +34,8 @@ export interface HttpService extends AsyncDisposable {
   readonly runs: FakeRunService;
   readonly files: FileService;
   readonly stores: MemoryStores;
+  readonly boxes: BoxService;
+  readonly backend: FakeBoxBackend;
   readonly clock: FakeClock;
   readonly logger: KeptLogger;
   readonly listener: HttpListener;
@@ -35,7 +45,15 @@ export interface HttpService extends AsyncDisposable {
   fetch(path: string, init?: RequestInit & { readonly key?: string | null }): Promise<Response>;
 }
 
-export async function startHttpService(settings: Partial<HttpSettings> = {}): Promise<HttpService> {
+export interface HttpServiceOptions extends Partial<HttpSettings> {
+  /** Of the boxes. */
+  readonly boxes?: Partial<OperatorSettings>;
+  /** What commands in boxes do, besides the few that the fake engine knows. */
+  readonly commands?: FakeCommand;
+}
+
+export async function startHttpService(options: HttpServiceOptions = {}): Promise<HttpService> {
+  const { boxes: boxSettings = {}, commands, ...settings } = options;
   const clock = new FakeClock();
   const ids = new CountingIds();
   const runs = new FakeRunService();
@@ -48,11 +66,27 @@ export async function startHttpService(settings: Partial<HttpSettings> = {}): Pr
     sniffMimeType: async (name) => (name.endsWith(".png") ? "image/png" : "text/html"),
     linkSecret: "link-secret-canary",
   });
+  const backend = new FakeBoxBackend(commands === undefined ? {} : { commands });
+  const boxes = new BoxService(
+    { ...stores, backend, clock, ids, logger },
+    {
+      enabled: true,
+      settings: resolveBoxSettings("default", { image: "berth-box:slim", ...boxSettings }),
+      profile: "default",
+      maxBoxes: 3,
+      idleTtlSec: 300,
+      workspaceTtlDays: 14,
+    },
+  );
+  const exec = createExecTool({ outputChars: 4000 });
+  const sessions = new SessionService({ ...stores, boxes, ids, exec });
   const parts: PartReadiness[] = [{ name: "store", ok: true, reason: null }];
   const service = { parts };
   const { app, streams } = createApp({
     runs,
     files,
+    sessions,
+    boxes,
     probeParts: async () => service.parts,
     metrics: quietMetrics,
     logger,
@@ -78,6 +112,8 @@ export async function startHttpService(settings: Partial<HttpSettings> = {}): Pr
     runs,
     files,
     stores,
+    boxes,
+    backend,
     clock,
     logger,
     listener,
@@ -89,6 +125,7 @@ export async function startHttpService(settings: Partial<HttpSettings> = {}): Pr
     },
     [Symbol.asyncDispose]: async () => {
       await listener.close(0);
+      await boxes[Symbol.asyncDispose]();
     },
   });
 }

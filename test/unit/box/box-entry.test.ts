@@ -26,7 +26,7 @@ describe("decideBoxState", () => {
     ["lost", { container: "c", prepared: true }, anOpenBox(), null],
     ["lost", { container: "c", prepared: true }, null, null],
     ["stopped", { container: null, prepared: true }, anOpenBox(), null],
-  ] as const)("says %s of %o", (state, record, open, container) => {
+  ] as const)("says %s of %o", (...[state, record, open, container]) => {
     expect(decideBoxState(record, { open, container })).toBe(state);
   });
 });

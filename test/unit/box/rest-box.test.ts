@@ -61,21 +61,21 @@ describe("restIdleBoxes", () => {
   });
 });
 
-describe("stopSession", () => {
-  const rest = (id: SessionId) => restBox(world, id, ENDLESS);
-  const stop = (tenant = "main") => stopSession(world, { tenant, id: "ses_a", rest });
+const rest = (id: SessionId) => restBox(world, id, ENDLESS);
+const stopAs = (tenant = "main") => stopSession(world, { tenant, id: "ses_a", rest });
 
+describe("stopSession", () => {
   it("gives the container up and keeps the workspace; done twice it changes nothing", async () => {
-    await stop();
-    await stop();
+    await stopAs();
+    await stopAs();
     expect(await containers()).toEqual([]);
     expect((await world.backend.listOwned(ENDLESS)).volumes).toHaveLength(1);
   });
 
   it("refuses while somebody holds the box, and knows no foreign session", async () => {
     using _hold = world.boxes.hold("ses_a");
-    await expect(stop()).rejects.toThrow(expect.objectContaining({ code: "box.conflict" }));
-    await expect(stop("other")).rejects.toThrow(expect.objectContaining({ code: "session.not_found" }));
+    await expect(stopAs()).rejects.toThrow(expect.objectContaining({ code: "box.conflict" }));
+    await expect(stopAs("other")).rejects.toThrow(expect.objectContaining({ code: "session.not_found" }));
     expect(await containers()).toEqual(["c"]);
   });
 
@@ -85,7 +85,7 @@ describe("stopSession", () => {
       world.boxes.hold("ses_a");
       await remove(name, options);
     };
-    await stop();
+    await stopAs();
     expect(await containers()).toEqual([]);
   });
 });

@@ -12,6 +12,7 @@ import type { FileEntry } from "../../../src/domain/box.js";
 import type { FileStreamEvent } from "../../../src/ports/box-handle.js";
 import { FakeBoxFiles } from "../../fakes/fake-box-files.js";
 import { FakeTree } from "../../fakes/fake-box-tree.js";
+import { textLike } from "../../support/text-like.js";
 import { ENDLESS } from "./box-world.js";
 
 let tree: FakeTree;
@@ -22,8 +23,10 @@ beforeEach(() => {
   files = new FakeBoxFiles({ tree, spaceBytes: 1_000_000, check: () => {} });
 });
 
-const failing = (code: string, says: string) =>
-  expect.objectContaining({ code, message: expect.stringContaining(says) });
+const refusal = (code: string, says: string): Readonly<Record<string, unknown>> => ({
+  code,
+  message: textLike(new RegExp(says)),
+});
 
 async function* pieces(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text);
@@ -34,6 +37,13 @@ async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   for await (const piece of bytes) all.push(piece);
   return Buffer.concat(all).toString();
 }
+
+const write = (path: string, ...texts: readonly string[]) => {
+  const sizeBytes = Buffer.byteLength(texts.join(""));
+  return writeWorkspaceFile(files, { path, sizeBytes, content: pieces(...texts) }, ENDLESS);
+};
+
+const remove = (path: string, recursive = false) => removeWorkspaceFile(files, { path, recursive }, ENDLESS);
 
 const anEntry = (change: Partial<FileEntry>): FileEntry => ({
   path: "/workspace/a",
@@ -56,12 +66,12 @@ describe("readWorkspacePath", () => {
   it.each(["/etc/passwd", "../x", "/workspace/../workspace-evil", "/workspacex"])(
     "says that %s escapes",
     (path) => {
-      expect(() => readWorkspacePath(path)).toThrow(failing("box.validation", "escapes"));
+      expect(() => readWorkspacePath(path)).toThrow(/escapes/);
     },
   );
 
   it("refuses what no file can be called", () => {
-    expect(() => readWorkspacePath("a\0b")).toThrow(failing("box.validation", "usable path"));
+    expect(() => readWorkspacePath("a\0b")).toThrow(/usable path/);
   });
 });
 
@@ -79,8 +89,8 @@ describe("listWorkspace", () => {
     expect(flat.entries[1]?.modified_at).toMatch(/^2023-11-14T22:13:20\.\d{3}Z$/);
     const deep = await listWorkspace(files, { path: "/workspace", depth: 2 }, ENDLESS);
     expect(deep.entries.map(({ path }) => path)).toContain("/workspace/a/c.txt");
-    await expect(listWorkspace(files, { path: "/workspace/out", depth: 1 }, ENDLESS)).rejects.toThrow(
-      failing("box.validation", "escapes"),
+    await expect(listWorkspace(files, { path: "/workspace/out", depth: 1 }, ENDLESS)).rejects.toMatchObject(
+      refusal("box.validation", "escapes"),
     );
   });
 
@@ -116,7 +126,7 @@ describe("isPlainBelow", () => {
   it("is true only of a normalised path that begins with the directory and a slash", () => {
     fc.assert(
       fc.property(fc.string(), (name) => {
-        if (isPlainBelow(name, "/workspace/d")) expect(name.startsWith("/workspace/d/")).toBe(true);
+        expect(isPlainBelow(name, "/workspace/d") && !name.startsWith("/workspace/d/")).toBe(false);
         expect(isPlainBelow(`/workspace/d/../${name}`, "/workspace/d")).toBe(false);
       }),
     );
@@ -144,14 +154,14 @@ describe("openWorkspaceFile", () => {
     tree.put("/workspace/d/x", "");
     tree.root.children.set("link", tree.link("/etc"));
     tree.root.children.set("closed", tree.file(Buffer.from("x"), 0o000));
-    await expect(openWorkspaceFile(files, path, ENDLESS)).rejects.toThrow(failing(code, says));
+    await expect(openWorkspaceFile(files, path, ENDLESS)).rejects.toMatchObject(refusal(code, says));
   });
 
   it("fails when the file is another one by the time it is read", async () => {
     tree.put("/workspace/a.txt", "old");
     const file = await openWorkspaceFile(files, "/workspace/a.txt", ENDLESS);
     tree.put("/workspace/a.txt", "new");
-    await expect(textOf(file.read(null, ENDLESS))).rejects.toThrow(failing("box.conflict", "changed"));
+    await expect(textOf(file.read(null, ENDLESS))).rejects.toMatchObject(refusal("box.conflict", "changed"));
   });
 
   it.each([
@@ -169,24 +179,19 @@ describe("openWorkspaceFile", () => {
     const reading = async () => {
       for await (const piece of file.read(null, ENDLESS)) seen += Buffer.from(piece).toString();
     };
-    await expect(reading()).rejects.toThrow(failing("box.conflict", "changed"));
+    await expect(reading()).rejects.toMatchObject(refusal("box.conflict", "changed"));
     expect(seen).toBe(passed);
   });
 
   it("fails when the box does not answer at all", async () => {
     files.stat = async () => [];
-    await expect(openWorkspaceFile(files, "/workspace/a", ENDLESS)).rejects.toThrow(
-      failing("box.readiness", "no answer"),
+    await expect(openWorkspaceFile(files, "/workspace/a", ENDLESS)).rejects.toMatchObject(
+      refusal("box.readiness", "no answer"),
     );
   });
 });
 
 describe("writeWorkspaceFile", () => {
-  const write = (path: string, ...texts: readonly string[]) => {
-    const sizeBytes = Buffer.byteLength(texts.join(""));
-    return writeWorkspaceFile(files, { path, sizeBytes, content: pieces(...texts) }, ENDLESS);
-  };
-
   it("writes exact bytes, makes parents, and replaces what was there", async () => {
     expect(await write("/workspace/new/a.txt", "a\0", "b")).toMatchObject({
       path: "/workspace/new/a.txt",
@@ -201,45 +206,52 @@ describe("writeWorkspaceFile", () => {
   it("refuses what is no file, what a link leads to, and what does not fit", async () => {
     tree.put("/workspace/d/x", "");
     tree.root.children.set("link", tree.link("/etc"));
-    await expect(write("/workspace", "x")).rejects.toThrow(failing("box.validation", "not a regular file"));
-    await expect(write("/workspace/d", "x")).rejects.toThrow(failing("box.validation", "not a regular file"));
-    await expect(write("/workspace/link/x", "x")).rejects.toThrow(failing("box.validation", "escapes"));
-    await expect(write("/workspace/big", "x".repeat(1_000_001))).rejects.toThrow(
-      failing("box.quota", "no space"),
+    await expect(write("/workspace", "x")).rejects.toMatchObject(
+      refusal("box.validation", "not a regular file"),
+    );
+    await expect(write("/workspace/d", "x")).rejects.toMatchObject(
+      refusal("box.validation", "not a regular file"),
+    );
+    await expect(write("/workspace/link/x", "x")).rejects.toMatchObject(refusal("box.validation", "escapes"));
+    await expect(write("/workspace/big", "x".repeat(1_000_001))).rejects.toMatchObject(
+      refusal("box.quota", "no space"),
     );
   });
 
   it("fails when the box does not answer at all", async () => {
     files.write = async () => [];
-    await expect(write("/workspace/a", "x")).rejects.toThrow(failing("box.readiness", "no answer"));
+    await expect(write("/workspace/a", "x")).rejects.toMatchObject(refusal("box.readiness", "no answer"));
   });
 });
 
 describe("removeWorkspaceFile", () => {
-  const remove = (path: string, recursive = false) =>
-    removeWorkspaceFile(files, { path, recursive }, ENDLESS);
-
   it("removes a file, of a link the link, and a directory only when it is told to", async () => {
     tree.put("/workspace/d/x", "1");
     tree.root.children.set("link", tree.link("/workspace/d/x"));
     await remove("/workspace/link");
     expect(tree.text("/workspace/d/x")).toBe("1");
-    await expect(remove("/workspace/d")).rejects.toThrow(failing("box.validation", "not a regular file"));
+    await expect(remove("/workspace/d")).rejects.toMatchObject(
+      refusal("box.validation", "not a regular file"),
+    );
     await remove("/workspace/d", true);
     expect([...tree.root.children.keys()]).toEqual([]);
   });
 
   it("never removes the workspace itself, and says what is not there", async () => {
-    await expect(remove("/workspace", true)).rejects.toThrow(failing("box.validation", "cannot be changed"));
-    await expect(remove("/workspace/none")).rejects.toThrow(
-      failing("file.not_found", "not in the workspace"),
+    await expect(remove("/workspace", true)).rejects.toMatchObject(
+      refusal("box.validation", "cannot be changed"),
+    );
+    await expect(remove("/workspace/none")).rejects.toMatchObject(
+      refusal("file.not_found", "not in the workspace"),
     );
   });
 
   it("fails when the box does not say what became of it", async () => {
     files.remove = async () => [{ path: "/workspace/a", ok: false }];
-    await expect(remove("/workspace/a")).rejects.toThrow(failing("box.validation", "cannot be changed"));
+    await expect(remove("/workspace/a")).rejects.toMatchObject(
+      refusal("box.validation", "cannot be changed"),
+    );
     files.remove = async () => [];
-    await expect(remove("/workspace/a")).rejects.toThrow(failing("box.readiness", "no answer"));
+    await expect(remove("/workspace/a")).rejects.toMatchObject(refusal("box.readiness", "no answer"));
   });
 });
