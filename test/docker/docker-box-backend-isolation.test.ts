@@ -7,6 +7,7 @@ import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { run } from "../contracts/box-backend.js";
 import { ENGINE_SETTINGS, hasEngine, TestEngine } from "../support/engine.js";
 import { proves } from "../support/proves.js";
+import { textLike } from "../support/text-like.js";
 
 /** Tries calls that no box needs and prints what the kernel says; x86-64 numbers. */
 const REFUSED_CALLS = `
@@ -107,7 +108,8 @@ describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
       LogConfig: { Type: "none" },
     });
     expect(JSON.stringify(host.SecurityOpt)).toMatch(/^\["no-new-privileges:true","seccomp=\{/);
-    expect(mounts).toMatchObject([
+    expect(mounts.toSorted((a, b) => a.Destination.localeCompare(b.Destination))).toMatchObject([
+      { Type: "volume", Name: textLike(/^berth-boxd-/), Destination: "/opt/berth", RW: false },
       { Type: "volume", Name: place.volume, Destination: "/workspace", RW: true },
     ]);
     expect(config.Labels).toMatchObject({
@@ -123,9 +125,7 @@ describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
     expect(status).toContain("NoNewPrivs:\t1");
     expect(status).toContain("Seccomp:\t2");
     const top = await engine.processes(place.container);
-    expect(top.filter((line) => / (20000|berth) .*sleep infinity/.test(` ${line}`)).length).toBeGreaterThan(
-      0,
-    );
+    expect(top.filter((line) => / (20000|berth) .*boxd hold/.test(` ${line}`)).length).toBeGreaterThan(0);
   });
 
   it("has no network but its own loopback", async () => {

@@ -7,6 +7,7 @@ import { CommandOutput, type OutputStream } from "./command-output.js";
 import { FieldWriter } from "./fields.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
 import { ASK, HEAR, KILL_DISCARD, KILL_TREE, SAY } from "./protocol.js";
+import type { DiskUse, Watched } from "./quota-watch.js";
 
 /** The helper gets so long to end a tree before stronger means are used; it kills a silent supervisor after one second. */
 const RUNG_ONE_MS = 5000;
@@ -26,7 +27,7 @@ export interface BoxdCommandDeps {
   readonly onStuck: () => void;
 }
 
-export class BoxdCommand implements FrameSink {
+export class BoxdCommand implements FrameSink, Watched {
   readonly output: CommandOutput;
   readonly connection: BoxdConnection;
   /** When the foreground process ended, or the helper was lost. Never rejects. */
@@ -41,6 +42,7 @@ export class BoxdCommand implements FrameSink {
   #hasEnded = false;
   #isGone = false;
   #stopReason: StopReason | null = null;
+  #strike: DiskUse | null = null;
   #escalation: NodeJS.Timeout | null = null;
 
   /** @throws ServiceError when the connection is gone already: nothing was started */
@@ -70,6 +72,11 @@ export class BoxdCommand implements FrameSink {
     return this.#stopReason;
   }
 
+  /** What the workspace held when that ended the command; null when it did not. */
+  get struck(): DiskUse | null {
+    return this.#stopReason === null ? this.#strike : null;
+  }
+
   /** The box's counters when the command started. */
   get countersAtStart(): BoxCounters | null {
     return this.#started;
@@ -77,11 +84,20 @@ export class BoxdCommand implements FrameSink {
 
   /** Stops the command, or what it left behind, with all processes below it. The first reason stays. */
   stop(reason: StopReason): void {
-    if (!this.#hasEnded) this.#stopReason ??= reason;
+    if (!this.#hasEnded && this.#strike === null) this.#stopReason ??= reason;
+    this.#kill(reason === "abandoned" ? KILL_DISCARD : 0);
+  }
+
+  /** The workspace has grown above its limit. */
+  strike(use: DiskUse): void {
+    if (!this.#hasEnded) this.#strike ??= use;
+    this.#kill(0);
+  }
+
+  #kill(flags: number): void {
     this.output.release();
     if (this.#isGone || this.#escalation !== null) return;
     this.#escalation = setTimeout(this.#onStuck, RUNG_ONE_MS);
-    const flags = reason === "abandoned" ? KILL_DISCARD : 0;
     this.connection.say(SAY.kill, this.#id, new FieldWriter().u8(KILL_TREE).u8(flags).finish());
   }
 

@@ -6,6 +6,7 @@ import {
   BOX_ENDED_NOTE,
   type BoxLimits,
   CLEARING_NOTES,
+  type CommandExit,
   counterNotes,
   describeExit,
   statusOfStop,
@@ -20,6 +21,7 @@ import { BoxdCommand, type CommandEnding } from "./boxd-command.js";
 import type { BoxdConnection } from "./boxd-connection.js";
 import { BoxdFiles } from "./boxd-files.js";
 import { askSpawn } from "./questions.js";
+import type { DiskUse, QuotaWatch } from "./quota-watch.js";
 
 /** What a request holds besides the command. */
 const MAX_COMMAND_BYTES = 960 * 1024;
@@ -31,6 +33,7 @@ export interface SharedHelper {
   /** Name of the container, for the log. */
   readonly container: string;
   readonly limits: BoxLimits;
+  readonly quota: QuotaWatch;
   /** The connection to a helper that lives. */
   connect(options: CallOptions): Promise<BoxdConnection>;
   /** Ends what a lost helper may have left. @returns null when the box itself has ended */
@@ -104,10 +107,12 @@ export class BoxdHandle implements BoxHandle {
   async #start(body: Uint8Array, options: CallOptions): Promise<BoxdCommand> {
     const { session } = this.#deps;
     const connection = await session.connect(options);
+    const before = await session.quota.before();
     // The lease may have ended meanwhile, and nobody would stop the command then.
     this.#requireOpen();
     const onStuck = (): void => session.abandon(connection);
     const command = new BoxdCommand({ connection, body, onStuck });
+    session.quota.watch(command, before);
     this.#commands.add(command);
     void command.gone.then(() => this.#commands.delete(command));
     return command;
@@ -117,7 +122,7 @@ export class BoxdHandle implements BoxHandle {
     if (ending.type === "fault") throw await this.#refuse(request, ending.word);
     if (ending.type === "lost") return this.#concludeLost(command, request, durationMs);
     return describeExit({
-      exit: ending.exit,
+      exit: withStrike(ending.exit, command.struck),
       countersAtStart: command.countersAtStart,
       stopReason: command.stopReason,
       timeoutMs: request.timeoutMs,
@@ -178,4 +183,10 @@ export class BoxdHandle implements BoxHandle {
       logger.warn({ container: session.container }, "The box could not be cleared.", error);
     }
   }
+}
+
+/** A command that was killed for what the workspace holds. */
+function withStrike(exit: CommandExit, use: DiskUse | null): CommandExit {
+  if (use === null || exit.by === "exit") return exit;
+  return { ...exit, by: "quota", disk: [use.sizeBytes, use.entries] };
 }

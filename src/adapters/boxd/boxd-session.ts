@@ -13,6 +13,8 @@ import type { CallOptions } from "../../ports/options.js";
 import { BoxdConnection } from "./boxd-connection.js";
 import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
 import { helperFault } from "./frame-codec.js";
+import { measureWorkspace } from "./measure-workspace.js";
+import { QuotaWatch } from "./quota-watch.js";
 
 const MAX_FAULTS = 2;
 
@@ -26,12 +28,20 @@ export class BoxdSession implements HelperSession, SharedHelper {
   readonly #deps: BoxdSessionDeps;
   readonly #flight = new SingleFlight<"connect", BoxdConnection>();
   readonly #recoveries = new WeakMap<BoxdConnection, Promise<Clearing | null>>();
+  readonly quota: QuotaWatch;
+  /** Ends the measuring of the workspace. */
+  readonly #life = new AbortController();
   #connection: BoxdConnection | null = null;
   #faults = 0;
   #isClosed = false;
 
   constructor(deps: BoxdSessionDeps) {
     this.#deps = deps;
+    this.quota = new QuotaWatch({
+      quotaMib: deps.ground.limits.quotaMib,
+      measure: async () => measureWorkspace(async (options) => this.connect(options), this.#life),
+      elapsed: () => deps.clock.elapsed(),
+    });
   }
 
   get limits(): BoxLimits {
@@ -90,6 +100,7 @@ export class BoxdSession implements HelperSession, SharedHelper {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.#life.abort();
     await this.#connection?.[Symbol.asyncDispose]();
   }
 
