@@ -24,7 +24,8 @@ export const pipelineSchema = z.strictObject({
     .strictObject({ id: runnerIdSchema })
     .meta({ description: "Which runner the pipeline is bound to." }),
   runner_config: z.record(z.string().min(1), z.record(z.string(), z.unknown())).default({}).meta({
-    description: "Config of runners by runner id; the selected runner needs an entry.",
+    description:
+      "Config of runners by runner id; the selected runner needs an entry. Of the local agent: [local-agent.md](local-agent.md).",
     allowed: "a group with one group of settings for each runner id",
   }),
   policy: resourcePolicySchema.prefault({}).meta({
