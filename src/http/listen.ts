@@ -14,6 +14,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly streams: OpenStreams;
   readonly ids: IdSource;
+  /** Time for all headers of a request; shorter in tests. */
+  readonly headersTimeMs?: number;
 }
 
 export interface HttpListener {
@@ -30,6 +32,8 @@ export interface HttpListener {
 const HEADERS_TIME_MS = 10_000;
 /** Uploads take their time; JSON bodies have a shorter limit of their own. */
 const REQUEST_TIME_MS = 600_000;
+/** Node looks for late requests every 30 s by itself, which would triple the time for headers. */
+const LATE_LOOK_MS = 1000;
 /** Longer than the idle time of usual proxies, so that the proxy closes first. */
 const KEEP_ALIVE_MS = 75_000;
 const MAX_HEADER_BYTES = 16_384;
@@ -47,8 +51,9 @@ const IDLE_LOOK_MS = 20;
 export async function listen(app: RequestListener, options: ListenOptions): Promise<HttpListener> {
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIME_MS,
+      headersTimeout: options.headersTimeMs ?? HEADERS_TIME_MS,
       requestTimeout: REQUEST_TIME_MS,
+      connectionsCheckingInterval: LATE_LOOK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       // The app refuses it itself, with the envelope.
