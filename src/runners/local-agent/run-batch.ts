@@ -9,6 +9,9 @@ import { orderCalls } from "./order-calls.js";
 import type { PreparedCall } from "./prepare-calls.js";
 import type { Results } from "./results.js";
 
+/** Calls of one reply that run at the same time: each may hold a connection to the engine. */
+const MAX_AT_ONCE = 16;
+
 export interface Batch {
   readonly calls: readonly PreparedCall[];
   /** The message that asked for the batch; recorded with its first call. */
@@ -59,7 +62,10 @@ async function* runParallel(
   }
 }
 
-/** Each call begins when the calls it depends on have ended, whatever came of them. */
+/**
+ * Each call begins when the calls it depends on have ended, whatever came of them. The one MAX_AT_ONCE places before it
+ * is one of them: of the calls that share a place in this way only one runs.
+ */
 function startInOrder(
   calls: readonly PreparedCall[],
   deps: BatchDeps,
@@ -72,7 +78,7 @@ function startInOrder(
   );
   const tasks: Promise<CallOutcome>[] = [];
   for (const [position, prepared] of calls.entries()) {
-    const earlier = (waits[position] ?? []).flatMap((i) => tasks[i] ?? []);
+    const earlier = [...(waits[position] ?? []), position - MAX_AT_ONCE].flatMap((i) => tasks[i] ?? []);
     tasks.push(startAfter(earlier, () => executeCall(prepared, deps, options), options));
   }
   return tasks;

@@ -57,6 +57,27 @@ describe.each(BOTH_MODES)("a batch, $mode", ({ streaming }) => {
     expect(run.sentAfterUser(1).map((message) => message.tool_call_id)).toEqual([undefined, "c1", "c2"]);
   });
 
+  it("runs only so many calls at once, however many one reply holds", async () => {
+    let running = 0;
+    let most = 0;
+    const tool: FakeTool = {
+      run: async () => {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise(setImmediate);
+        running -= 1;
+        return "ok";
+      },
+    };
+    using model = new ScriptedModel([
+      calls(Array.from({ length: 60 }, () => ({ name: "t" }))),
+      text("Done."),
+    ]);
+    const run = await runAgent({ streaming, models: { main: model }, tools: { t: tool } });
+    expect(run.ended).toHaveLength(60);
+    expect(most).toBe(16);
+  });
+
   it("goes by declared effects, never by names", async () => {
     proves("LOOP-06");
     const stage = new Stage();
