@@ -1413,7 +1413,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-17",
     rule: "box §11.8",
     says: "delete, and a message at the same moment / run / the new box; no call to the old container id",
-    issue: 3,
   },
   {
     id: "BOX-18",
