@@ -194,6 +194,8 @@ export class Orchestrator {
     };
     const isExpected = failure === null || (failure instanceof ServiceError && !hasBroken(failure));
     if (!isExpected) this.#deps.logger.error(fields, "A run failed in an unexpected way.", failure);
+    else if (outcome.state === "failed" || outcome.state === "timeout")
+      this.#deps.logger.warn(fields, "A run has failed.");
     else this.#deps.logger.info(fields, "A run has ended.");
   }
 

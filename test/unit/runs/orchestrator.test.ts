@@ -206,7 +206,7 @@ describe("Orchestrator: a run that fails", () => {
       retryable: false,
       hint: "Select one.",
     });
-    expect(world.logger.lines.map(({ level }) => level)).toEqual(["info"]);
+    expect(world.logger.lines).toMatchObject([{ level: "warn", fields: { code: "runner.no_model" } }]);
   });
 
   it("ends as the runner says, with what it had shown as partial text", async () => {
