@@ -6,12 +6,16 @@ import type { BoxLease } from "../../src/box/box-lease.js";
 import { BOX_NOTES } from "../../src/box/box-notes.js";
 import { BoxService } from "../../src/box/box-service.js";
 import { type ExportDeps, exportFiles } from "../../src/box/export-files.js";
+import { type ImportRequest, importAttachments } from "../../src/box/import-attachments.js";
 import { keyAsTemplate, renderReuseKey } from "../../src/box/reuse-key.js";
 import type { RunId } from "../../src/domain/ids.js";
 import { KeyedLock } from "../../src/lib/keyed-lock.js";
 import { FakeClock } from "../fakes/fake-clock.js";
+import { FakeOutboundFetch } from "../fakes/fake-outbound-fetch.js";
+import { Gate } from "../fakes/gate.js";
 import { ENGINE_SETTINGS, FOREVER, hasEngine, TestEngine } from "../support/engine.js";
 import { proves } from "../support/proves.js";
+import { textLike } from "../support/text-like.js";
 
 const DAY_MS = 86_400_000;
 const LIMITS = { maxFileBytes: 1_000_000, maxFiles: 10, maxTotalBytes: 5_000_000 };
@@ -56,16 +60,17 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
       },
     );
 
-  const bind = async (key: string, of = service): Promise<BoxLease> => {
+  const bind = async (key: string, settings = ENGINE_SETTINGS): Promise<BoxLease> => {
     runs += 1;
     const runId: RunId = `run_life${runs}`;
     const reuseKey = renderReuseKey(keyAsTemplate(key), {}, "main");
-    return of.bind(await of.findOrCreateSession("main", reuseKey, FOREVER), runId, FOREVER);
+    const session = await service.findOrCreateSession("main", reuseKey, FOREVER);
+    return service.bind(session, runId, { ...FOREVER, settings });
   };
 
-  const exportFrom = (lease: BoxLease, paths: readonly string[]) => {
+  const exportFrom = (lease: BoxLease, paths: readonly string[], files = lease.handle.files) => {
     const deps: ExportDeps = {
-      files: lease.handle.files,
+      files,
       blobs: stores.blobs,
       fileStore: stores.files,
       locks: new KeyedLock(),
@@ -112,6 +117,78 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
       "kept",
       "",
     ]);
+  });
+
+  it("fails an export whose file vanishes between check and read, and no other", async () => {
+    proves("OUT-21");
+    await using lease = await bind("42");
+    const { files } = lease.handle;
+    const paths = ["a", "b"].map((name) => `${lease.outbox}/${name}`);
+    await exec(lease, `cd ${lease.outbox}; echo a > a; echo b > b`);
+    const answer = await exportFrom(lease, paths, {
+      ...files,
+      stat: async (...asked) => {
+        const stats = await files.stat(...asked);
+        await exec(lease, `rm ${lease.outbox}/b`);
+        return stats;
+      },
+    });
+    expect(answer).toMatchObject({ ok: false, error: textLike(/\/b": it vanished/) });
+    expect(await exec(lease, `cat ${lease.outbox}/a`)).toBe("a\n");
+    expect(await exportFrom(lease, paths.slice(0, 1))).toMatchObject({ ok: true, files: [{ name: "a" }] });
+  });
+
+  it("imports what is named: again the same entry, and no unknown reference", async () => {
+    proves("IN-04", "IN-07");
+    await using lease = await bind("42");
+    const names = ["../../etc/passwd", "/a/b/c.png", "a b c.txt", "", "...", "$(rm -rf /);`id`.txt"];
+    const request = await aRequest(stores.blobs, lease.inbox, names);
+    const deps = { files: lease.handle.files, blobs: stores.blobs, outbound: new FakeOutboundFetch() };
+    const first = await importAttachments(deps, request, FOREVER);
+    const seen = await exec(lease, `cd ${lease.inbox}; cat */*; ls -d */*; ls /workspace`);
+    const kept = ["0/passwd", "1/c.png", "2/a_b_c.txt", "3/file_3.bin", "4/file_4.bin", "5/id.txt"];
+    expect(seen).toBe(`012345${[...kept, "inbox", "outbox"].join("\n")}\n`);
+    const again = { ...request, outcomes: first.outcomes };
+    expect((await importAttachments(deps, again, FOREVER)).outcomes).toEqual(first.outcomes);
+    const unknown = importAttachments(deps, { ...again, references: ["attachment-9"] }, FOREVER);
+    await expect(unknown).rejects.toMatchObject({ code: "box.validation" });
+  });
+
+  it("starts slow boxes side by side", async () => {
+    proves("BOX-07");
+    const both = new Gate();
+    const start = engine.backend.start.bind(engine.backend);
+    let starting = 0;
+    engine.backend.start = async (...asked) => {
+      starting += 1;
+      if (starting === 2) both.open();
+      await both.opened;
+      return start(...asked);
+    };
+    await using one = await Promise.all([bind("1"), bind("2")]).then(([first, second]) => {
+      void second[Symbol.asyncDispose]();
+      return first;
+    });
+    expect(await exec(one, "echo well")).toBe("well\n");
+    expect((await engine.backend.listOwned(FOREVER)).containers).toHaveLength(2);
+  });
+
+  it("takes other settings once its box is idle, with its files; a busy box refuses them by name", async () => {
+    proves("BOX-06");
+    const larger = { ...ENGINE_SETTINGS, memoryMb: 320 };
+    const busy = await bind("42");
+    await exec(busy, "echo kept > kept.txt");
+    await expect(bind("42", larger)).rejects.toMatchObject({
+      code: "box.conflict",
+      details: { fields: ["memoryMb"] },
+    });
+    await busy[Symbol.asyncDispose]();
+    await using changed = await bind("42", larger);
+    expect([changed.notes, await exec(changed, "cat kept.txt")]).toEqual([[BOX_NOTES.changed], "kept\n"]);
+    const info = await engine.docker.getContainer(changed.session.container ?? "").inspect();
+    expect(info.HostConfig.Memory).toBe(320 * 1024 * 1024);
+    await using same = await bind("42", larger);
+    expect([same.notes, same.session.container]).toEqual([[], changed.session.container]);
   });
 
   it("removes a link in the place of the inbox inside the box only, and makes a real directory", async () => {
@@ -180,7 +257,8 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
       if (lists === 1) throw new Error("list failed");
       return listOwned(options);
     };
-    await aService().start(FOREVER);
+    await using failing = aService();
+    await failing.start(FOREVER);
     expect((await listOwned(FOREVER)).containers).toHaveLength(2);
     service = aService();
     await service.start(FOREVER);
@@ -210,3 +288,33 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     ]);
   });
 });
+
+/** Attachments of these names; each holds its own number. */
+async function aRequest(
+  blobs: MemoryStores["blobs"],
+  inbox: string,
+  names: readonly string[],
+): Promise<ImportRequest> {
+  const sources: ImportRequest["sources"][number][] = [];
+  for (const index of names.keys()) {
+    await using staging = await blobs.stage();
+    await staging.write(Buffer.from(String(index)));
+    sources.push({ kind: "blob", ...(await staging.commit()) });
+  }
+  const bare = {
+    type: "file",
+    source: "base64",
+    url: null,
+    id: null,
+    mime_type: null,
+    size: null,
+    path: null,
+  } as const;
+  return {
+    inbox,
+    attachments: names.map((name, index) => ({ ...bare, reference: `attachment-${index}`, name })),
+    sources,
+    outcomes: [],
+    limits: { maxFileBytes: 1000, maxFiles: 10, maxTotalBytes: 5000, urlTimeoutMs: 1000 },
+  };
+}

@@ -12,7 +12,6 @@ import {
   startScriptedModelServer,
 } from "../fakes/scripted-model-server.js";
 import { onePipeline, sendMessage } from "../support/composed-service.js";
-import { proves } from "../support/proves.js";
 import { streamEvents } from "../support/read-events.js";
 import { ownedContainers, ownedVolumes, removeOwned, serviceIdOf } from "../support/service-boxes.js";
 import { makeDirectory, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -60,7 +59,6 @@ async function start(model: ScriptedModelServer): Promise<ServiceProcess> {
 
 describe.skipIf(!inject("dockerAvailable"))("a service that is killed in the middle of a run", () => {
   it("ends the run as interrupted, keeps its exported file, and serves the chat's next message", async () => {
-    proves("BOX-20");
     directory = await makeDirectory();
     await using model = await startScriptedModelServer(
       [

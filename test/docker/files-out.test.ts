@@ -35,6 +35,17 @@ function lastRefusal(request: ChatRequest): string {
   return result;
 }
 
+/** One export of one path per call; OUTBOX stands for the directory itself. */
+const eachAlone = (...paths: readonly string[]) =>
+  late((request) =>
+    calls(
+      paths.map((path) => ({
+        name: "export_box_files",
+        arguments: { paths: [path === "OUTBOX" ? outboxOf(request) : path] },
+      })),
+    ),
+  );
+
 describe.skipIf(!hasEngine)("an export", () => {
   const service = serviceForAll();
 
@@ -126,6 +137,38 @@ describe.skipIf(!hasEngine)("an export", () => {
     } finally {
       await rm(directory, { recursive: true });
     }
+  });
+
+  it("delivers the bytes of its moment; links of the answer lead to them, or say that nothing was delivered", async () => {
+    proves("OUT-05", "OUT-13");
+    using _model = service().script(
+      runs('cd "$BERTH_OUTBOX"; echo then > a.txt; echo b > b.txt'),
+      exports("a.txt"),
+      runs('echo later > "$BERTH_OUTBOX/a.txt"'),
+      late((request) => text(`[A](${outboxOf(request)}/a.txt) and [B](sandbox:${outboxOf(request)}/b.txt)`)),
+    );
+    const run = await service().send(chatMessage("eight", "Send one"));
+    expect(namesOf(run)).toEqual(["a.txt"]);
+    expect((await service().download(run)).toString()).toBe("then\n");
+    expect(run.message?.content).toBe(`[A](${run.deliveries[0]?.url}) and B (not delivered)`);
+    expect(run.outbox_left.map(({ bytes }) => bytes)).toEqual([6, 2]);
+  });
+
+  it("refuses paths that name no file of the workspace, and takes the path it tells instead", async () => {
+    proves("OUT-12", "OUT-16");
+    using model = service().script(
+      runs('echo r > /workspace/report.md; echo o > "$BERTH_OUTBOX/out.txt"'),
+      eachAlone("../x", "/", "", ".", "OUTBOX", "out.txt"),
+      late((request) => exports(/Use "([^"]+)"/.exec(lastToolResults(request)[5] ?? "")?.[1] ?? "")),
+      exports("/workspace/report.md"),
+      text("sent"),
+    );
+    const run = await service().send(chatMessage("nine", "Send them"));
+    const refusals = lastToolResults(model.request(2));
+    expect(refusals.map((refusal) => refusal.startsWith("Error: "))).toEqual(refusals.map(() => true));
+    expect(refusals[5]).toContain(`"${outboxOf(model.request(0))}/out.txt"`);
+    expect(namesOf(run)).toEqual(["out.txt", "report.md"]);
+    expect((await service().download(run)).toString()).toBe("o\n");
   });
 
   it("waits for the commands before it in its batch", async () => {

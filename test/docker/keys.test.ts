@@ -1,12 +1,16 @@
 /** Which runs share a box, and which get none, on a real engine (box §2, §4). */
 import { describe, expect, inject, it } from "vitest";
 import { text } from "../fakes/scripted-model.js";
-import { inboxOf, runs, saysStdout, wholeText } from "../support/agent-script.js";
-import { errorCode } from "../support/composed-service.js";
+import { inboxOf, lastToolResults, late, runs, saysStdout, wholeText } from "../support/agent-script.js";
+import { errorCode, onePipeline } from "../support/composed-service.js";
 import { proves } from "../support/proves.js";
 import { attached, chatMessage, serviceForAll } from "../support/shared-service.js";
 
 const hasEngine = inject("dockerAvailable");
+
+function pipelineWith(id: string, template: string): Readonly<Record<string, unknown>> {
+  return { ...onePipeline("m1", { "box-session-id-template": template }), id };
+}
 
 describe.skipIf(!hasEngine)("the template {global}", () => {
   const service = serviceForAll({ config: { "box-session-id-template": "{global}" } });
@@ -25,6 +29,98 @@ describe.skipIf(!hasEngine)("the template {global}", () => {
     expect(second.session).toEqual(first.session);
     expect(first.session?.key).toBe("global");
     expect(await service().containers()).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!hasEngine)("a key that is new", () => {
+  const service = serviceForAll({ config: { "box-session-id-template": "{global}" } });
+
+  it("gets one container, though twenty chats need it at once", async () => {
+    proves("KEY-13");
+    const step = late((request) =>
+      lastToolResults(request).length === 0 ? runs("echo x >> /workspace/all.txt; echo done") : saysStdout(),
+    );
+    using _model = service().script(...Array.from({ length: 40 }, () => step));
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_none, i) => service().send(chatMessage(`${i}`, "Hi"))),
+    );
+    expect(all.map(({ message }) => message?.content)).toEqual(all.map(() => "done\n"));
+    expect(new Set(all.map(({ session }) => session?.id)).size).toBe(1);
+    expect(await service().containers()).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!hasEngine)("chats whose ids could be taken for one another", () => {
+  const pipelines = [
+    pipelineWith("pair", "{sender_id}_{launcher_id}"),
+    pipelineWith("chat", "{launcher_type}_{launcher_id}"),
+    pipelineWith("sender", "{bot_id}_{sender_id}"),
+    pipelineWith("long", Array.from({ length: 6 }, () => "{sender_id}").join("_")),
+  ];
+  const service = serviceForAll({ settings: { pipelines, default_pipeline: "pair" } });
+
+  /** Sends every chat a message that leaves a file. @returns how many files each of them sees */
+  async function filesSeen(
+    ...chats: readonly (readonly [pipeline: string, chat: Readonly<Record<string, string>>])[]
+  ): Promise<readonly string[]> {
+    const seen: string[] = [];
+    for (const [pipeline, chat] of chats) {
+      using _model = service().script(
+        runs(
+          "mkdir -p /workspace/seen; touch /workspace/seen/$(ls /workspace/seen | wc -l); ls /workspace/seen",
+        ),
+        saysStdout(),
+      );
+      const run = await service().send({
+        pipeline,
+        chat: { launcher_type: "group", ...chat },
+        input: { text: "Hi" },
+      });
+      seen.push(run.message?.content ?? "");
+    }
+    return seen;
+  }
+
+  it("get boxes of their own where the separator stands inside a value", async () => {
+    proves("KEY-07");
+    const pairs = [
+      ["x_y", "z"],
+      ["x", "y_z"],
+      ["x%5Fy", "z"],
+      ["x", "y%5Fz"],
+    ] as const;
+    const chats = pairs.map(([sender_id, launcher_id]) => ["pair", { sender_id, launcher_id }] as const);
+    expect(await filesSeen(...chats)).toEqual(["0\n", "0\n", "0\n", "0\n"]);
+  });
+
+  it("get boxes of their own where two templates render the same text", async () => {
+    proves("KEY-09");
+    const chat = { launcher_id: "b", bot_id: "group", sender_id: "b" };
+    expect(await filesSeen(["chat", chat], ["sender", chat], ["chat", chat])).toEqual([
+      "0\n",
+      "0\n",
+      "0\n1\n",
+    ]);
+  });
+
+  it("get boxes of their own where ids differ in composition or white space alone", async () => {
+    proves("KEY-10");
+    const ids = ["caf\u00e9", "cafe\u0301", "caf\u00e9 "];
+    const chats = ids.map((launcher_id) => ["chat", { launcher_id }] as const);
+    expect(await filesSeen(...chats)).toEqual(["0\n", "0\n", "0\n"]);
+  });
+
+  it("are refused with a key of 1025 characters, or an empty id, and nothing is created", async () => {
+    proves("KEY-05", "KEY-11");
+    const before = (await service().containers()).length;
+    const answers = await Promise.all(
+      ["x".repeat(170), ""].map((sender_id) =>
+        service().post({ pipeline: "long", chat: { launcher_id: "1", sender_id }, input: { text: "Hi" } }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([400, 400]);
+    expect(await Promise.all(answers.map(errorCode))).toEqual(["box.validation", "session.variable_missing"]);
+    expect(await service().containers()).toHaveLength(before);
   });
 });
 

@@ -3,8 +3,16 @@ import { createHash } from "node:crypto";
 import Docker from "dockerode";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import type { Run } from "../../src/domain/run.js";
-import { ScriptedModel, type Step, text } from "../fakes/scripted-model.js";
-import { exports, inboxOf, lastExec, lastToolResults, late, runs } from "../support/agent-script.js";
+import { calls, ScriptedModel, type Step, text } from "../fakes/scripted-model.js";
+import {
+  exports,
+  inboxOf,
+  lastExec,
+  lastToolResults,
+  late,
+  runs,
+  saysStdout,
+} from "../support/agent-script.js";
 import {
   type ComposedService,
   errorCode,
@@ -82,9 +90,9 @@ async function ownContainers(): Promise<number> {
 describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
   it("plots an attached table and delivers exactly the exported chart", async () => {
     proves("OUT-01", "OUT-02", "OUT-03", "IN-10");
-    using _model = await begin(
+    using model = await begin(
       [
-        runs(`python3 -c '${PLOT}'`),
+        runs(`python3 -c '${PLOT}'; sha256sum "$BERTH_OUTBOX/图表.png"`),
         exports("图表.png"),
         runs('ls "$BERTH_OUTBOX"'),
         late((request) => text(`Left: ${lastExec(request).stdout}`)),
@@ -102,6 +110,7 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
     const bytes = await download(run);
     expect(bytes.subarray(1, 4).toString()).toBe("PNG");
     expect(sha256(bytes)).toBe(run.deliveries[0]?.sha256);
+    expect(lastExec(model.request(1)).stdout).toContain(sha256(bytes));
     expect(run.outbox_left.map(({ path, bytes: size }) => [path.split("/").at(-1), size])).toEqual([
       ["draft.txt", 8],
     ]);
@@ -143,10 +152,14 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
     expect(await ownContainers()).toBe(0);
   });
 
-  it("makes one container for twenty first messages of one chat at once", async () => {
+  it("makes one container for twenty first messages of one chat at once, the first with eight calls", async () => {
     proves("KEY-13", "KEY-20");
-    const each = [runs("echo $$ >> /workspace/all.txt"), text("done")];
-    using _model = await begin(Array.from({ length: 20 }, () => each).flat());
+    const eight = Array.from({ length: 8 }, (_none, i) => ({
+      name: "exec",
+      arguments: { command: `echo ${i}; touch /workspace/${i}` },
+    }));
+    const each = [runs("ls /workspace | grep -c '^[0-7]$'"), saysStdout()];
+    using model = await begin([calls(eight), text("done"), ...Array.from({ length: 19 }, () => each).flat()]);
     const waiting = await Promise.all(
       Array.from({ length: 20 }, async () => {
         const response = await service.fetch("/v1/runs", {
@@ -158,6 +171,17 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
       }),
     );
     expect(waiting.filter((stream) => stream.includes("event: run.completed"))).toHaveLength(20);
+    expect(waiting.filter((stream) => stream.includes('"content":"8\\n"'))).toHaveLength(19);
+    expect(lastToolResults(model.request(1)).map((result) => /"stdout":"(\d)/.exec(result)?.[1])).toEqual([
+      "0",
+      "1",
+      "2",
+      "3",
+      "4",
+      "5",
+      "6",
+      "7",
+    ]);
     expect(await ownContainers()).toBe(1);
   });
 
@@ -177,6 +201,36 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
     expect(run.deliveries.map(({ name }) => name)).toEqual(["a.txt", "b.txt"]);
     expect((await download(run, 1)).toString()).toBe("b\n");
     expect(run.outbox_left).toEqual([]);
+  });
+
+  it("registers nothing above the total of a run, and delivers what was exported when the rounds are used up", async () => {
+    proves("OUT-06", "LOOP-09");
+    using model = await begin(
+      [
+        runs('cd "$BERTH_OUTBOX"; for f in a b c; do head -c 4000 /dev/zero > $f; done'),
+        exports("a"),
+        exports("b", "c"),
+        text("All I could send."),
+      ],
+      {
+        config: { "max-tool-iterations": 3 },
+        settings: { export: { max_file_bytes: 5000, max_total_bytes: 9000 } },
+      },
+    );
+    const run = await service.send(message("42", "Send them"));
+    expect(lastToolResults(model.request(3))[0]).toMatch(
+      /^Error: .*8000 bytes, with 4000 bytes exported earlier/s,
+    );
+    expect(model.request(2).tools.length).toBeGreaterThan(0);
+    expect(model.request(3).tools).toEqual([]);
+    expect(run).toMatchObject({
+      status: "completed",
+      finish_reason: "max_iterations",
+      message: { content: "All I could send." },
+      deliveries: [{ name: "a", bytes: 4000 }],
+    });
+    expect(run.outbox_left.map(({ bytes }) => bytes)).toEqual([4000, 4000]);
+    expect((await download(run)).equals(Buffer.alloc(4000))).toBe(true);
   });
 
   it("tells model and caller of an attachment that is too large, and goes on with the others", async () => {

@@ -750,19 +750,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "WIRE-02",
     rule: "local-agent §12.6",
     says: "id, name and index 0 on the first piece only; later pieces have index 0 / run / exactly one call",
-    issue: 5,
   },
   {
     id: "WIRE-03",
     rule: "local-agent §12.6",
     says: "two whole calls with own ids and no index at all / run / two calls in order of arrival",
-    issue: 5,
   },
   {
     id: "WIRE-04",
     rule: "local-agent §12.6, 12.8",
     says: "three whole calls, ids c1 to c3, all with index 0 / run / three executions; in the next request each call's arguments parse",
-    issue: 5,
   },
   {
     id: "WIRE-05",
@@ -773,19 +770,16 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "WIRE-06",
     rule: "local-agent §12.6, 12.7",
     says: "index 1 with only an id, then only a name, then arguments / run / one call; no nameless call; no empty tool_call_id in the next request",
-    issue: 5,
   },
   {
     id: "WIRE-07",
     rule: "local-agent §10.1, 12.13",
     says: "two calls at index 0 and 1 without ids, streaming and not / run / the same two executions in both modes, ids unique",
-    issue: 5,
   },
   {
     id: "WIRE-08",
     rule: "local-agent §12.13, 12.14",
     says: "two calls in one reply share one id; strict on pairing / run / both run; outgoing ids unique and paired",
-    issue: 5,
   },
   {
     id: "WIRE-09",
@@ -1428,6 +1422,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-20",
     rule: "box §11.11",
     says: "two services on one engine, one restarts / run of the other / unharmed; only own, dead boxes removed",
+    issue: 3,
   },
   {
     id: "BOX-21",

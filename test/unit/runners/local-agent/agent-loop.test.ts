@@ -461,12 +461,17 @@ describe("thinking that the user saw", () => {
 });
 
 describe("time and cancel", () => {
-  it("ends by its own timer, with the usage so far", async () => {
+  it.each(BOTH_MODES)("ends by its own timer, with the usage so far, $mode", async ({ streaming }) => {
     proves("LOOP-15");
     vi.useFakeTimers();
     try {
       using model = new ScriptedModel([calls([{ name: "look" }], { usage: usage(1, 1) }), hanging()]);
-      const running = runAgent({ models: { main: model }, tools: { look: {} }, config: { timeout: 1 } });
+      const running = runAgent({
+        streaming,
+        models: { main: model },
+        tools: { look: {} },
+        config: { timeout: 1 },
+      });
       await vi.advanceTimersByTimeAsync(1000);
       const run = await running;
       expect(run.failed.data).toMatchObject({ code: "runner.timeout", retryable: true, tool_rounds: 1 });
@@ -477,29 +482,33 @@ describe("time and cancel", () => {
     }
   });
 
-  it("has no timer of its own with 0, and the host's deadline still is a time-out", async () => {
-    proves("LOOP-16");
-    vi.useFakeTimers();
-    try {
-      const controller = new AbortController();
-      using model = new ScriptedModel([hanging()]);
-      const { record, run } = startAgent({
-        models: { main: model },
-        config: { timeout: 0 },
-        signal: controller.signal,
-      });
-      const reading = (async () => {
-        for await (const result of run) record.results.push(result);
-      })();
-      await vi.advanceTimersByTimeAsync(3_600_000);
-      expect(record.results).toEqual([]);
-      controller.abort(new ServiceError("host.deadline_exceeded", "No time left."));
-      await reading;
-      expect(record.failed.data).toMatchObject({ code: "runner.timeout", retryable: true });
-    } finally {
-      vi.useRealTimers();
-    }
-  });
+  it.each(BOTH_MODES)(
+    "has no timer of its own with 0; the host's deadline ends it, $mode",
+    async ({ streaming }) => {
+      proves("LOOP-16");
+      vi.useFakeTimers();
+      try {
+        const controller = new AbortController();
+        using model = new ScriptedModel([hanging()]);
+        const { record, run } = startAgent({
+          streaming,
+          models: { main: model },
+          config: { timeout: 0 },
+          signal: controller.signal,
+        });
+        const reading = (async () => {
+          for await (const result of run) record.results.push(result);
+        })();
+        await vi.advanceTimersByTimeAsync(3_600_000);
+        expect(record.results).toEqual([]);
+        controller.abort(new ServiceError("host.deadline_exceeded", "No time left."));
+        await reading;
+        expect(record.failed.data).toMatchObject({ code: "runner.timeout", retryable: true });
+      } finally {
+        vi.useRealTimers();
+      }
+    },
+  );
 
   it("ends as cancelled, stops its tools and keeps the usage", async () => {
     const controller = new AbortController();

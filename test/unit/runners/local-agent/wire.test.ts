@@ -114,7 +114,7 @@ describe.each(BOTH_MODES)("calls, $mode", ({ streaming }) => {
 
   it.each([
     {
-      id: "WIRE-02",
+      claim: () => proves("WIRE-02"),
       rule: "id and name on the first piece only",
       streamed: pieces(
         { index: 0, id: "c1", function: { name: "exec", arguments: "" } },
@@ -125,21 +125,21 @@ describe.each(BOTH_MODES)("calls, $mode", ({ streaming }) => {
       expected: ["1"],
     },
     {
-      id: "WIRE-03",
+      claim: () => proves("WIRE-03"),
       rule: "own ids and no index",
       streamed: pieces(exec("1", { id: "c1" }), exec("2", { id: "c2" })),
       whole: [exec("1", { id: "c1" }), exec("2", { id: "c2" })],
       expected: ["1", "2"],
     },
     {
-      id: "WIRE-04",
+      claim: () => proves("WIRE-04"),
       rule: "own ids and all of index 0",
       streamed: pieces(...["1", "2", "3"].map((n) => exec(n, { index: 0, id: `c${n}` }))),
       whole: ["1", "2", "3"].map((n) => exec(n, { index: 0, id: `c${n}` })),
       expected: ["1", "2", "3"],
     },
     {
-      id: "WIRE-06",
+      claim: () => proves("WIRE-06"),
       rule: "index 1 with an id, then a name, then arguments",
       streamed: pieces(
         { index: 1, id: "c1" },
@@ -150,21 +150,21 @@ describe.each(BOTH_MODES)("calls, $mode", ({ streaming }) => {
       expected: ["1"],
     },
     {
-      id: "WIRE-07",
+      claim: () => proves("WIRE-07"),
       rule: "index 0 and 1 without ids",
       streamed: pieces(exec("1", { index: 0 }), exec("2", { index: 1 })),
       whole: [exec("1", { index: 0 }), exec("2", { index: 1 })],
       expected: ["1", "2"],
     },
     {
-      id: "WIRE-08",
+      claim: () => proves("WIRE-08"),
       rule: "one id for two calls",
       streamed: pieces(exec("1", { index: 0, id: "c" }), exec("2", { index: 1, id: "c" })),
       whole: [exec("1", { id: "c" }), exec("2", { id: "c" })],
       expected: ["1", "2"],
     },
-  ])("run once each: $rule", async ({ id, streamed, whole, expected }) => {
-    proves(id);
+  ])("run once each: $rule", async ({ claim, streamed, whole, expected }) => {
+    claim();
     const { commands, requests } = await runOn([quirk(streamed, whole), ok], { streaming });
     expect(commands).toEqual(expected);
     expect(callsOf(requests[1])).toHaveLength(expected.length);
