@@ -16,6 +16,7 @@ import { LocalRunEvents } from "./adapters/system/local-run-events.js";
 import { RandomIdSource } from "./adapters/system/random-id-source.js";
 import { SystemClock } from "./adapters/system/system-clock.js";
 import { BoxService } from "./box/box-service.js";
+import { parseTemplate } from "./box/key-template.js";
 import {
   toBoxSettings,
   toFileLimits,
@@ -86,7 +87,10 @@ export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
   const runners = new RunnerRegistry(bundledRunners({ clock: new SystemClock(), ids: new RandomIdSource() }));
   try {
     const config = resolveBinding(toPipelines(pipeline.id, [pipeline]), pipeline.id).config;
-    return runners.get(pipeline.runner.id).findConfigFaults(config);
+    const runner = runners.get(pipeline.runner.id);
+    const box = runner.planBox(config);
+    if (box !== null) parseTemplate(box.template);
+    return runner.findConfigFaults(config);
   } catch (error) {
     return [toServiceError(error).message];
   }

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import { findRunnerFaults } from "../../../src/compose.js";
+import { loadConfig } from "../../../src/config/load-config.js";
+import { proves } from "../../support/proves.js";
+
+const RUNNER = "plugin:berth/local-agent/default";
+
+function faultsOf(template: string): readonly string[] {
+  const loaded = loadConfig({ environment: {}, workingDirectory: "/nowhere" });
+  const [pipeline] = loaded.ok ? loaded.config.pipelines : [];
+  if (pipeline === undefined) throw new Error("There is no pipeline.");
+  const runner_config = { [RUNNER]: { "box-session-id-template": template } };
+  return findRunnerFaults({ ...pipeline, runner_config });
+}
+
+describe("the check of a pipeline", () => {
+  it.each(["{a}{b}", "{a}x{b}"])("refuses the session template %s, which has no separator", (template) => {
+    proves("KEY-08");
+    expect(faultsOf(template)).toEqual([
+      expect.stringMatching(/session template is not valid: .*\{a\} (?:and|from) \{b\}/),
+    ]);
+  });
+
+  it("takes a template that can be read back", () => {
+    expect(faultsOf("{a}_{b}")).toEqual([]);
+  });
+});
