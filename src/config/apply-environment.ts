@@ -1,5 +1,5 @@
 /** Variables that override the file (api §8). An empty variable counts as not set. */
-import { MAIN_TENANT } from "../domain/tenant.js";
+import { MAIN_TENANT } from "../domain/ids.js";
 import { modelOfEnvironment } from "./environment-model.js";
 import { type Group, isGroup } from "./group.js";
 import type { Environment } from "./interpolate.js";

@@ -13,3 +13,6 @@ export type FileId = Id<"file">;
 export const runIdSchema = z.templateLiteral(["run_", z.string().min(1)]);
 export const sessionIdSchema = z.templateLiteral(["ses_", z.string().min(1)]);
 export const fileIdSchema = z.templateLiteral(["file_", z.string().min(1)]);
+
+/** The tenant of a service that serves one: without a key, and with the key of BERTH_API_KEY (api §1.3, §8). */
+export const MAIN_TENANT = "main";

@@ -1,6 +1,6 @@
 /** The configured keys: known by their sha256 only, compared in constant time (api §1.3, security §10). */
 import { createHash, timingSafeEqual } from "node:crypto";
-import { MAIN_TENANT } from "../domain/tenant.js";
+import { MAIN_TENANT } from "../domain/ids.js";
 import type { Caller } from "../runs/run-request.js";
 
 export interface RingKey {
