@@ -12,8 +12,8 @@ import { ownedContainers, removeOwned, serviceIdOf } from "./service-boxes.js";
 /** The service waits for its runs when it stops. */
 const HOOK_MS = 60_000;
 
-/** Said at the start, of the machine that the tests run on. */
-const HOST_WARNING = "The engine does not enforce everything.";
+/** Said of the machine that the tests run on, and of runs, which tests look at themselves. */
+const EXPECTED = new Set(["The engine does not enforce everything.", "A run has failed."]);
 
 export interface SharedOptions {
   /** Of the local agent. */
@@ -101,13 +101,13 @@ export class SharedService implements AsyncDisposable {
     return rows.filter((row) => row.join(" ").includes(word)).length;
   }
 
-  /** Warnings and errors of the log since this was asked last, but for what the host is told of itself. */
+  /** Warnings and errors of the log since this was asked last, but for those that any test may cause. */
   takeTroubles(): readonly string[] {
     const fresh = this.#service.log.slice(this.#linesRead);
     this.#linesRead = this.#service.log.length;
     return fresh.filter((line) => {
       const { level, message: said } = troubleSchema.parse(JSON.parse(line));
-      return ["warn", "error", "fatal"].includes(level) && said !== HOST_WARNING;
+      return ["warn", "error", "fatal"].includes(level) && !EXPECTED.has(said);
     });
   }
 
