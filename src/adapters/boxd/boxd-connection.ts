@@ -171,8 +171,9 @@ export class BoxdConnection implements AsyncDisposable {
     const sink = this.#sinks.get(frame.id);
     if (sink === undefined || this.#hello === null)
       throw helperFault("The box answered a request that nobody has made.");
-    if (frame.type === HEAR.done) this.#sinks.delete(frame.id);
     sink.take(frame);
+    // Only then: an end that is refused still has somebody who must hear that all is lost.
+    if (frame.type === HEAR.done) this.#sinks.delete(frame.id);
   }
 
   /** Frames about the connection itself. */

@@ -1,0 +1,161 @@
+import { describe, expect, it } from "vitest";
+import { BoxdHelper } from "../../../../src/adapters/boxd/boxd-helper.js";
+import { ASK, HEAR, SAY } from "../../../../src/adapters/boxd/protocol.js";
+import type { ExecExit } from "../../../../src/domain/box.js";
+import { ServiceError } from "../../../../src/domain/errors.js";
+import type { BoxHandle, ExecRequest } from "../../../../src/ports/box-handle.js";
+import type { Clearing, HelperGround } from "../../../../src/ports/box-helper.js";
+import { FakeClock } from "../../../fakes/fake-clock.js";
+import { KeptLogger } from "../../../fakes/kept-logger.js";
+import { exitPayload, ScriptedChannel } from "./scripted-channel.js";
+
+const FOREVER = { signal: new AbortController().signal };
+const COMMAND: ExecRequest = { argv: ["true"], workdir: "/workspace", env: {}, timeoutMs: 5000 };
+const STARTED = Buffer.alloc(28);
+
+type Script = (channel: ScriptedChannel) => void;
+
+/** A box whose helpers do, one after the other, what the scripts say; the last one again and again. */
+class ScriptedGround implements HelperGround {
+  readonly container = "box";
+  readonly limits = { memoryMb: 256, pids: 128, quotaMib: 0 };
+  readonly did: string[] = [];
+  readonly channels: ScriptedChannel[] = [];
+  clearing: Clearing | null = { rung: 2, counters: null };
+  readonly #scripts: Script[];
+
+  constructor(...scripts: Script[]) {
+    this.#scripts = scripts;
+  }
+
+  async openChannel(): Promise<ScriptedChannel> {
+    this.did.push("open");
+    const channel = new ScriptedChannel();
+    const script = this.#scripts.length > 1 ? this.#scripts.shift() : this.#scripts[0];
+    script?.(channel);
+    this.channels.push(channel);
+    return Promise.resolve(channel);
+  }
+
+  async clear(): Promise<Clearing | null> {
+    this.did.push("clear");
+    return Promise.resolve(this.clearing);
+  }
+
+  async restart(): Promise<Clearing | null> {
+    this.did.push("restart");
+    return Promise.resolve({ rung: 3, counters: null });
+  }
+}
+
+const honest: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type !== ASK.spawn) return;
+    channel.say(HEAR.started, id, STARTED);
+    channel.say(HEAR.exit, id, exitPayload({ value: 3 }));
+    channel.say(HEAR.done, id, Buffer.of(0));
+  };
+};
+const dying: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type }) => {
+    if (type === ASK.spawn) channel.end();
+  };
+};
+const lying: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type === ASK.spawn) channel.say(HEAR.done, id, Buffer.of(0));
+  };
+};
+const garbage: Script = (channel) => channel.push(Buffer.from("OCI runtime exec failed"));
+const leaving: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type === ASK.spawn) channel.say(HEAR.exit, id, exitPayload({ leftovers: 1 }));
+    if (type === SAY.kill) channel.say(HEAR.done, id, Buffer.of(0));
+  };
+};
+
+function serve(ground: ScriptedGround) {
+  return new BoxdHelper({ image: "i", clock: new FakeClock(), logger: new KeptLogger() }).serve(ground);
+}
+
+async function exec(box: BoxHandle): Promise<ExecExit | string> {
+  try {
+    for await (const event of box.exec(COMMAND, FOREVER)) if (event.type === "exit") return event.exit;
+    return "no exit";
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : "another error";
+  }
+}
+
+describe("BoxdSession", () => {
+  it("shares one helper between leases that come at once", async () => {
+    const ground = new ScriptedGround(honest);
+    await using session = serve(ground);
+    const exits = await Promise.all([session.lease(), session.lease()].map(exec));
+    expect(exits).toMatchObject([{ exitCode: 3 }, { exitCode: 3 }]);
+    expect(ground.did).toEqual(["open"]);
+  });
+
+  it("tells a command whose helper died as killed, ends all that may be left, and starts another helper", async () => {
+    const ground = new ScriptedGround(dying, honest);
+    await using session = serve(ground);
+    const box = session.lease();
+    expect(await exec(box)).toMatchObject({ status: "killed", exitCode: null });
+    expect(await exec(box)).toMatchObject({ status: "completed", exitCode: 3 });
+    expect(ground.did).toEqual(["open", "clear", "open"]);
+  });
+
+  it("says that the box ended, when it did", async () => {
+    const ground = new ScriptedGround(dying);
+    ground.clearing = null;
+    await using session = serve(ground);
+    const exit = await exec(session.lease());
+    expect(exit).toMatchObject({ status: "killed" });
+    expect(JSON.stringify(exit)).toContain("The box stopped while the command ran");
+    expect(await exec(session.lease())).toBe("box.readiness");
+  });
+
+  it("starts the whole box anew after two faults", async () => {
+    const ground = new ScriptedGround(lying, lying, honest);
+    await using session = serve(ground);
+    const box = session.lease();
+    for (let fault = 0; fault < 2; fault += 1) expect(await exec(box)).toMatchObject({ status: "killed" });
+    expect(await exec(box)).toMatchObject({ exitCode: 3 });
+    expect(ground.did).toEqual(["open", "clear", "open", "restart", "open"]);
+  });
+
+  it("tries stronger and stronger means where no helper starts, and then says so", async () => {
+    const ground = new ScriptedGround(dying, garbage);
+    await using session = serve(ground);
+    const box = session.lease();
+    await exec(box);
+    expect(await exec(box)).toBe("box.engine_unavailable");
+    expect(ground.did).toEqual(["open", "clear", "open", "clear", "open", "restart", "open"]);
+  });
+
+  it("does not touch a box in which the first helper does not start", async () => {
+    const ground = new ScriptedGround(garbage);
+    await using session = serve(ground);
+    await expect(session.ready(FOREVER)).rejects.toMatchObject({ code: "box.engine_unavailable" });
+    expect(ground.did).toEqual(["open"]);
+  });
+
+  it("ends what a lease left, and nothing else", async () => {
+    const ground = new ScriptedGround(leaving);
+    await using session = serve(ground);
+    const [one, two] = [session.lease(), session.lease()];
+    expect(await exec(one)).toMatchObject({ leftovers: 1 });
+    expect(await exec(two)).toMatchObject({ leftovers: 1 });
+    await one[Symbol.asyncDispose]();
+    const kills = () =>
+      (ground.channels[0]?.asked ?? []).filter(({ type }) => type === SAY.kill).map(({ id }) => id);
+    expect(kills()).toEqual([1]);
+    expect(await exec(one)).toBe("box.readiness");
+    await two[Symbol.asyncDispose]();
+    expect(kills()).toEqual([1, 2]);
+  });
+});
