@@ -58,10 +58,10 @@ export async function exportFiles(
 ): Promise<ExportAnswer> {
   const { paths, limits } = request;
   if (!Array.isArray(paths) || paths.length === 0) return refuse(NO_LIST, request);
-  if (paths.length > limits.maxFiles)
-    return refuse([{ reason: "too_many", count: paths.length, before: 0, limit: limits.maxFiles }], request);
   using _turn = await deps.locks.acquire(request.runId, options);
   const earlier = await deps.fileStore.listByRun(request.tenant, request.runId);
+  const [count, before, limit] = [paths.length, earlier.length, limits.maxFiles];
+  if (count > limit) return refuse([{ reason: "too_many", count, before, limit }], request);
   const selection = await inspectPaths(deps, { request, paths, earlier }, options);
   if (selection.faults.length > 0) return refuse(selection.faults, request);
   await using staged = new CleanupStack();

@@ -170,7 +170,7 @@ describe("exportFiles", () => {
     expect(await errorOf(["c", "d", "e", "f"].map((name) => `${outbox}/${name}`))).toContain(
       "4 files, with 2 exported earlier in this run, are more than the limit of 5",
     );
-    expect(await errorOf(["1", "2", "3", "4", "5", "6"])).toContain("6 files");
+    expect(await errorOf(["1", "2", "3", "4", "5", "6"])).toContain("6 files, with 2 exported earlier");
   });
 
   it("says of a path exported before, gone since, what it was delivered as", async () => {
