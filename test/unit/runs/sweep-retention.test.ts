@@ -24,7 +24,7 @@ async function aWorld() {
   const keep = async (text: string): Promise<{ sha256: string; sizeBytes: number }> => {
     await using staging = await stores.blobs.stage();
     await staging.write(Buffer.from(text));
-    return staging.commit();
+    return await staging.commit();
   };
   const files = new FileService({
     ...stores,
