@@ -13,6 +13,8 @@ export interface BoxesUnderTest extends AsyncDisposable {
   newPlace(): BoxPlace;
   /** Bytes that a command prints in the back-pressure rule. */
   readonly floodBytes: number;
+  /** Whether the mode of a directory says who may use it. */
+  readonly hasDirectoryModes: boolean;
 }
 
 const FOREVER: CallOptions = { signal: new AbortController().signal };
@@ -21,6 +23,7 @@ export function describeBoxBackend(name: string, make: () => BoxesUnderTest): vo
   describe(`BoxBackend: ${name}`, () => {
     describeLife(make);
     describeFiles(make);
+    describeLockedOut(make);
     describeCommands(make);
   });
 }
@@ -28,12 +31,13 @@ export function describeBoxBackend(name: string, make: () => BoxesUnderTest): vo
 /** One running box for a group of rules; each rule works in a directory of its own. */
 function useBox(
   make: () => BoxesUnderTest,
-): () => { readonly box: BoxHandle; readonly boxes: BoxesUnderTest } {
+): () => { readonly box: BoxHandle; readonly boxes: BoxesUnderTest; readonly place: BoxPlace } {
   let boxes: BoxesUnderTest | null = null;
   let box: BoxHandle | null = null;
+  let place: BoxPlace | null = null;
   beforeAll(async () => {
     boxes = make();
-    const place = boxes.newPlace();
+    place = boxes.newPlace();
     await boxes.backend.prepareWorkspace(place, boxes.settings, FOREVER);
     await boxes.backend.start(place, boxes.settings, FOREVER);
     box = await boxes.backend.open(place, FOREVER);
@@ -43,8 +47,9 @@ function useBox(
     await boxes?.[Symbol.asyncDispose]();
   });
   return () => {
-    if (box === null || boxes === null) throw new Error("The box of this suite is not there.");
-    return { box, boxes };
+    if (box === null || boxes === null || place === null)
+      throw new Error("The box of this suite is not there.");
+    return { box, boxes, place };
   };
 }
 
@@ -494,6 +499,73 @@ function describeFiles(make: () => BoxesUnderTest): void {
       expect(await box.files.write([], FOREVER)).toEqual([]);
       await expect(box.files.stat(["/workspace"], options)).rejects.toBe(reason);
       await expect(collect(box.files.read([aRead("/workspace/x")], options))).rejects.toBe(reason);
+    });
+  });
+}
+
+/** What a box does to the modes of its own directories costs no later message anything (box §1.3). */
+function describeLockedOut(make: () => BoxesUnderTest): void {
+  describe("a box that locked itself out", () => {
+    const current = useBox(make);
+
+    it.for([
+      "chmod 000 /workspace",
+      "chmod 0 /workspace/inbox /workspace/outbox",
+      "chmod 0 /workspace/outbox/run_old /workspace/inbox /workspace/outbox /workspace",
+      "chmod 0555 /workspace/outbox /workspace",
+      "chmod 0 /workspace/.home",
+      "chmod 0 /workspace/.tool-results",
+    ])("is of use to the next one who opens it, after %s", async (command, { skip }) => {
+      const { box, boxes, place } = current();
+      skip(!boxes.hasDirectoryModes, "Modes of directories mean nothing here.");
+      const [inbox, outbox] = ["/workspace/inbox/run_new", "/workspace/outbox/run_new"] as const;
+      const others = [
+        "/workspace/inbox/run_old/in.txt",
+        "/workspace/outbox/run_old/out.txt",
+        "/workspace/top.txt",
+      ];
+      for (const path of [...others, `${inbox}/old.txt`])
+        await box.files.write([aWrite(path, "kept", { mode: "overwrite" })], FOREVER);
+      await must(box, ["sh", "-c", `chmod 0750 /workspace/inbox && ${command}`]);
+
+      await using next = await boxes.backend.open(place, FOREVER);
+      await next.files.resetDirectories([inbox, outbox], FOREVER);
+      expect(
+        await run(next, ["sh", "-c", "echo x > new.txt && cat new.txt"], { workdir: inbox }),
+      ).toMatchObject({
+        exit: { exitCode: 0 },
+        stdout: "x\n",
+      });
+      expect((await list(next, inbox)).map(({ path }) => path)).toEqual([`${inbox}/new.txt`]);
+      await must(next, ["chmod", "u+rwx", "/workspace/outbox/run_old"]);
+      for (const path of others) expect(await read(next, path)).toBe("kept");
+    });
+
+    it("keeps what others may do with the directories that it gets back", async ({ skip }) => {
+      const { box, boxes } = current();
+      skip(!boxes.hasDirectoryModes, "Modes of directories mean nothing here.");
+      await must(box, [
+        "sh",
+        "-c",
+        "cd /workspace && mkdir -p a/b && chmod 0041 a/b && chmod 0027 a && chmod 0050 .",
+      ]);
+      await box.files.resetDirectories(["/workspace/a/b/c"], FOREVER);
+      const { stdout } = await run(box, ["stat", "-c", "%a", ".", "a", "a/b", "a/b/c"]);
+      expect(stdout.trim().split("\n")).toEqual(["750", "727", "741", "755"]);
+    });
+
+    it("answers for files as before until its directories are made anew", async ({ skip }) => {
+      const { box, boxes } = current();
+      skip(!boxes.hasDirectoryModes, "Modes of directories mean nothing here.");
+      await write(box, "/workspace/shut/file", "x");
+      await must(box, ["chmod", "0", "/workspace/shut"]);
+      expect(await box.files.stat(["/workspace/shut/file"], FOREVER)).toMatchObject([
+        { fault: "unreadable" },
+      ]);
+      expect(await box.files.write([aWrite("/workspace/shut/new", "x")], FOREVER)).toEqual([
+        { ok: false, fault: "denied" },
+      ]);
+      expect((await box.files.stat(["/workspace/shut"], FOREVER))[0]).toMatchObject({ entry: { mode: 0 } });
     });
   });
 }

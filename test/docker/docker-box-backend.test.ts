@@ -10,6 +10,7 @@ describe.skipIf(!hasEngine())("DockerBoxBackend", () => {
         backend: engine.backend,
         settings: engine.settings,
         floodBytes: 300 * 1024 * 1024,
+        hasDirectoryModes: true,
         newPlace: () => engine.newPlace(),
         [Symbol.asyncDispose]: async () => engine[Symbol.asyncDispose](),
       };

@@ -30,17 +30,37 @@ static int open_beneath(int directory, const char *relative)
     return (int)syscall(SYS_openat2, directory, *relative == 0 ? "." : relative, &how, sizeof how);
 }
 
-int root_open(struct root *root, const char *place, bool is_walking)
+int root_open(struct root *root, const char *place)
 {
     struct stat info;
     root->fd = open(place, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (root->fd < 0 || fstat(root->fd, &info) < 0)
         return errno;
     root->device = info.st_dev;
+    root->has_openat2 = false;
+    return 0;
+}
+
+void root_serve(struct root *root, bool is_walking)
+{
+    /* Without the right to enter it, the probe would say nothing about the kernel. */
+    regain(root->fd);
     int probe = is_walking ? -1 : open_beneath(root->fd, "");
     root->has_openat2 = probe >= 0;
     close_fd(&probe);
-    return 0;
+}
+
+void regain(int held)
+{
+    struct stat info;
+    char link[32];
+    if (fstat(held, &info) < 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+        (info.st_mode & S_IRWXU) == S_IRWXU)
+        return;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", held);
+    /* Where this is refused, what comes next is refused too and is told. */
+    if (chmod(link, (info.st_mode & 07777) | S_IRWXU) < 0)
+        errno = 0;
 }
 
 static int check_component(const char *name, size_t length)
@@ -129,12 +149,16 @@ static int take_step(const struct root *root, int parent, const char *name, enum
             return errno;
         error = make_step(root, parent, name, held);
     }
+    if (stride == STRIDE_CLEAR && error == 0)
+        regain(*held);
     return error;
 }
 
 static int walk(const struct root *root, const char *relative, enum stride stride, int *held)
 {
     int error = 0;
+    if (stride == STRIDE_CLEAR)
+        regain(root->fd);
     *held = openat(root->fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*held < 0)
         return errno;

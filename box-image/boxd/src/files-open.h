@@ -17,8 +17,12 @@ struct root {
     bool has_openat2;
 };
 
-/* @param is_walking leaves openat2 aside. @returns 0 or an errno */
-int root_open(struct root *root, const char *place, bool is_walking);
+/* Holds the workspace; paths are walked. @returns 0 or an errno */
+int root_open(struct root *root, const char *place);
+/* Makes a held workspace ready for requests, even one that its box shut. @param is_walking leaves openat2 aside */
+void root_serve(struct root *root, bool is_walking);
+/* Gives our user its rights on a held directory of its own back; other bits, other owners and other kinds stay. */
+void regain(int held);
 
 /* A path of the host, relative to the workspace: `parent` without its last component, and that as `name`. */
 struct path {
@@ -35,7 +39,10 @@ int path_parse(struct path *path, struct bytes given);
 enum stride {
     STRIDE_EXISTING,
     STRIDE_MAKE,
-    /* Makes it, and removes what stands in its place without being a directory: a box may have put a link there. */
+    /*
+     * Makes it, and removes what stands in its place without being a directory: a box may have put a link there. On
+     * every directory of the way, the workspace itself too, our user regains its rights.
+     */
     STRIDE_CLEAR,
 };
 

@@ -92,13 +92,7 @@ static int remove_seen(struct removal *removal, int held, int depth, bool *found
 
 static int empty_directory(struct removal *removal, int held, int depth)
 {
-    struct stat info;
-    if (fstat(held, &info) == 0 && (info.st_mode & 0700) != 0700) {
-        char link[32];
-        snprintf(link, sizeof link, "/proc/self/fd/%d", held);
-        if (chmod(link, 0700) < 0)
-            return errno;
-    }
+    regain(held);
     bool found = true;
     int error = 0;
     while (found && error == 0)

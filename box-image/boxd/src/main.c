@@ -85,9 +85,10 @@ static int start_server(char **arguments)
         else
             return usage();
     }
-    int error = root_open(&root, place, is_walking);
+    int error = root_open(&root, place);
     if (error != 0)
         return complain(place, error);
+    root_serve(&root, is_walking);
     if (socket_place == NULL)
         return serve(0, 1, &root);
     int fd = dial(socket_place);
@@ -128,7 +129,7 @@ static int run(char **arguments)
     block_signals();
     supervision.control = watch_ends();
     /* Where the command runs is where we were started. */
-    int error = root_open(&root, ".", true);
+    int error = root_open(&root, ".");
     if (error != 0 || supervision.control < 0)
         return complain("start", error != 0 ? error : errno);
     struct exit_report report = supervise(&supervision, &plan);

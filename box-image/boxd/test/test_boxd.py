@@ -771,6 +771,66 @@ class Files(Box):
         for path in ("inbox/run", "plain/deep", "link", "inbox/other", "new/a/b"):
             self.assertEqual((os.path.islink(self.at(path)), os.listdir(self.at(path))), (False, []))
 
+    def modes(self, *paths):
+        return ["%o" % stat.S_IMODE(os.stat(self.at(path)).st_mode) for path in paths]
+
+    def test_resets_directories_of_a_box_that_locked_itself_out(self):
+        for command in ("chmod 000 .", "chmod 0 in", "chmod 0 in/run in .", "chmod 0500 in; chmod 0111 ."):
+            with self.subTest(command):
+                self.put("in/run/old")
+                self.put("in/kept")
+                self.put("top")
+                self.assertEqual(self.client.sh(command)[0].value, 0)
+                self.assertEqual(self.client.reset("in/run", "out/run"), [True, True])
+                self.assertEqual(sorted(os.listdir(self.root)), ["in", "out", "top"])
+                self.assertEqual((sorted(os.listdir(self.at("in"))), os.listdir(self.at("in/run"))), (["kept", "run"], []))
+                self.assertEqual(self.client.sh("cat in/kept && touch in/run/x")[0].value, 0)
+
+    def test_gives_back_only_the_rights_of_the_owner(self):
+        self.put("a/b/x")
+        self.assertEqual(self.client.sh("chmod 0041 a/b; chmod 2027 a; chmod 1050 .")[0].value, 0)
+        self.assertEqual(self.client.reset("a/b/c"), [True])
+        self.assertEqual(self.modes("", "a", "a/b", "a/b/c"), ["1750", "2727", "741", "755"])
+
+    def test_gives_back_nothing_through_a_link(self):
+        other = tempfile.mkdtemp(prefix="boxd-other-")
+        try:
+            os.chmod(other, 0o077)
+            if USER is not None:
+                os.chown(other, USER, USER)
+            os.symlink(other, self.at("in"))
+            self.assertEqual(self.client.reset("in/run"), [True])
+            self.assertEqual("%o" % stat.S_IMODE(os.stat(other).st_mode), "77")
+        finally:
+            os.rmdir(other)
+
+    def test_gives_back_nothing_unless_asked_to_reset(self):
+        self.put("shut/x")
+        self.assertEqual(self.client.sh("chmod 0 shut")[0].value, 0)
+        self.assertEqual(self.client.stat("shut/x"), ["unreadable"])
+        self.assertEqual(self.client.mkdir("shut/y"), ["denied"])
+        self.assertEqual(self.modes("shut"), ["0"])
+
+    @unittest.skipIf(USER is None, "needs two users")
+    def test_a_directory_of_another_user_stays_an_error(self):
+        self.put("in/x")
+        os.chown(self.at("in"), 0, 0)
+        os.chmod(self.at("in"), 0o700)
+        self.assertEqual(self.client.reset("in/run"), ["denied"])
+        self.assertEqual(self.modes("in"), ["700"])
+
+    def test_serves_a_workspace_that_was_shut_before_it_started(self):
+        self.put("kept", b"x")
+        os.chmod(self.root, 0)
+        late = self.connect()
+        try:
+            self.assertEqual(late.stat("kept")[0].size, 1)
+            self.assertEqual(late.reset("in/run"), [True])
+            self.assertEqual(late.sh("cat kept")[0].value, 0)
+            self.assertEqual(self.modes(""), ["700"])
+        finally:
+            self.assertEqual(late.close(), (0, b""))
+
     def test_makes_directories(self):
         self.put("file")
         os.symlink("/tmp", self.at("link"))

@@ -407,8 +407,7 @@ def remove_tree(top, target, state):
 
 
 def some_names(directory):
-    if os.fstat(directory).st_mode & 0o700 != 0o700:
-        os.chmod("/proc/self/fd/%d" % directory, 0o700)
+    regain(directory)
     opened = os.open(".", os.O_RDONLY | os.O_DIRECTORY, dir_fd=directory)
     try:
         with os.scandir(opened) as entries:
@@ -422,6 +421,7 @@ def reset_all(channel, request):
         parts = encode_parts(item)
         if not parts:
             raise Fault("denied")
+        regain(ROOT_DESCRIPTOR)
         parent = walk(parts[:-1], clear_step)
         try:
             if exists(parent, parts[-1]):
@@ -443,14 +443,30 @@ def exists(parent, name):
 
 
 def clear_step(parent, name):
-    """Like `make_step`, but what is no directory gives way: a box may have put a link there."""
+    """
+    Like `make_step`, but what is no directory gives way: a box may have put a link there. The box user regains its rights
+    on the directory.
+    """
     try:
-        return make_step(parent, name)
+        held = make_step(parent, name)
     except Fault as fault:
         if fault.args[0] == "escapes":
             raise
         os.unlink(name, dir_fd=parent)
-        return make_step(parent, name)
+        held = make_step(parent, name)
+    regain(held)
+    return held
+
+
+def regain(held):
+    """Gives the box user its rights on a held directory of its own back; other bits, owners and kinds stay."""
+    info = os.fstat(held)
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o700 == 0o700:
+        return
+    try:
+        os.chmod("/proc/self/fd/%d" % held, stat.S_IMODE(info.st_mode) | 0o700)
+    except OSError:
+        pass  # what comes next is refused too, and is told
 
 
 serve({

@@ -24,6 +24,7 @@ describeBoxBackend("fake", () => {
     backend: new FakeBoxBackend(),
     settings: SETTINGS,
     floodBytes: 1024 * 1024,
+    hasDirectoryModes: false,
     newPlace: () => {
       count += 1;
       return {
