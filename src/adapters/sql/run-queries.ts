@@ -8,9 +8,17 @@ import {
 import type { RunId } from "../../domain/ids.js";
 import { isTerminal, type OpenState, RUN_STATES, type RunEvent } from "../../domain/run.js";
 import type { NewRunEvent, RunRecord } from "../../ports/run-store.js";
+import { type DeltaTrail, keyframeBefore, packEvent, textBefore, unpackEvents } from "./delta-trail.js";
 import { readNullableJson, writeJson } from "./json-column.js";
-import { type StoredRun, toOutcomeRows, toRunRecord, toSourceRows } from "./run-row.js";
-import type { AttachmentTable, Schema } from "./schema.js";
+import {
+  type StoredRun,
+  toOutcomeRows,
+  toPackedEvent,
+  toRunEventRow,
+  toRunRecord,
+  toSourceRows,
+} from "./run-row.js";
+import type { AttachmentTable, RunEventTable, Schema } from "./schema.js";
 
 export const OPEN_STATES = RUN_STATES.filter((state): state is OpenState => !isTerminal(state));
 
@@ -52,12 +60,16 @@ export async function withAttachments(
   return rows.map((row) => toRunRecord(row, byRun.get(row.id) ?? []));
 }
 
-/** Takes the next number of a run that is not terminal, in one statement, and stores the event under it. */
+/**
+ * Takes the next number of a run that is not terminal, in one statement, and stores the event under it.
+ * @param trail what is known about the text that the run stored last
+ * @returns the event, and the trail as it stands once the transaction is committed; null when the run is terminal
+ */
 export async function appendEvent(
   db: Kysely<Schema>,
   id: RunId,
-  event: NewRunEvent,
-): Promise<RunEvent | null> {
+  { event, trail: before }: { readonly event: NewRunEvent; readonly trail: DeltaTrail | null },
+): Promise<{ readonly stored: RunEvent; readonly trail: DeltaTrail | null } | null> {
   const numbered = await db
     .updateTable("run")
     .set((expression) => ({ last_sequence: expression("last_sequence", "+", 1) }))
@@ -67,11 +79,38 @@ export async function appendEvent(
     .executeTakeFirst();
   if (numbered === undefined) return null;
   const { type, data, timestamp } = event;
-  await db
-    .insertInto("run_event")
-    .values({ run_id: id, sequence: numbered.sequence, type, data_json: writeJson(data), timestamp })
+  const stored = { type, data, run_id: id, sequence: numbered.sequence, timestamp };
+  const { trail, ...packed } = packEvent(stored, before);
+  await db.insertInto("run_event").values(toRunEventRow(id, packed)).execute();
+  return { stored, trail };
+}
+
+/** @returns events of a run after a number, whole; the rows that the first ones stand on are read when the trail does not tell */
+export async function readEvents(
+  db: Kysely<Schema>,
+  id: RunId,
+  wanted: { readonly after: number; readonly limit: number; readonly trail: DeltaTrail | null },
+): Promise<readonly RunEvent[]> {
+  const { after, limit, trail } = wanted;
+  const rows = await selectEvents(db, id).where("sequence", ">", after).limit(limit).execute();
+  const page = rows.map(toPackedEvent);
+  const keyframe = keyframeBefore(page);
+  if (keyframe === null) return unpackEvents(page);
+  const start = textBefore(page, keyframe, trail);
+  if (start !== null) return unpackEvents(page, start);
+  const before = await selectEvents(db, id)
+    .where("sequence", ">=", keyframe)
+    .where("sequence", "<=", after)
+    .where((row) => row.or([row("sequence", "=", keyframe), row("keyframe", "=", keyframe)]))
     .execute();
-  return { type, data, run_id: id, sequence: numbered.sequence, timestamp };
+  return unpackEvents([...before.map(toPackedEvent), ...page]).slice(before.length);
+}
+
+function selectEvents(
+  db: Kysely<Schema>,
+  id: RunId,
+): SelectQueryBuilder<Schema, "run_event", Selectable<RunEventTable>> {
+  return db.selectFrom("run_event").selectAll().where("run_id", "=", id).orderBy("sequence");
 }
 
 /** Makes these the outcomes of the run's attachments; their sources stay. */

@@ -12,6 +12,7 @@ import { finishReasonSchema, warningSchema } from "../../domain/result.js";
 import { outboxEntrySchema, RUN_EVENT_TYPES, type RunEvent, runErrorSchema } from "../../domain/run.js";
 import { usageSchema } from "../../domain/usage.js";
 import type { RunChange, RunOutcome, RunRecord } from "../../ports/run-store.js";
+import type { PackedEvent } from "./delta-trail.js";
 import { readJson, readNullableJson, writeJson, writeNullableJson } from "./json-column.js";
 import type { AttachmentTable, RunEventTable, RunInputTable, RunTable } from "./schema.js";
 
@@ -186,12 +187,21 @@ export function toRunRecord(row: StoredRun, attachments: readonly Selectable<Att
   };
 }
 
-export function toRunEvent(row: Selectable<RunEventTable>): RunEvent {
-  return {
+export function toRunEventRow(
+  id: RunRecord["id"],
+  { event, keyframe }: PackedEvent<Omit<RunEvent, "run_id">>,
+): Insertable<RunEventTable> {
+  const { type, data, sequence, timestamp } = event;
+  return { run_id: id, sequence, type, data_json: writeJson(data), timestamp, keyframe };
+}
+
+export function toPackedEvent(row: Selectable<RunEventTable>): PackedEvent {
+  const event = {
     type: eventTypeSchema.parse(row.type),
     data: readJson(plainObjectSchema, row.data_json),
     run_id: row.run_id,
     sequence: row.sequence,
     timestamp: row.timestamp,
   };
+  return { event, keyframe: row.keyframe };
 }

@@ -57,6 +57,8 @@ export interface RunEventTable {
   type: string;
   data_json: string;
   timestamp: string;
+  /** Number of the event whose text this one adds to; null when `data_json` is the whole data. */
+  keyframe: number | null;
 }
 
 export interface AttachmentTable {

@@ -12,9 +12,11 @@ import type {
   RunStore,
 } from "../../ports/run-store.js";
 import { writeJson } from "./json-column.js";
+import { OpenTrails } from "./open-trails.js";
 import {
   appendEvent,
   OPEN_STATES,
+  readEvents,
   readRun,
   releaseAttachments,
   selectRuns,
@@ -22,19 +24,16 @@ import {
   writeOutcomes,
   writeSources,
 } from "./run-queries.js";
-import {
-  toAttachmentRows,
-  toChangedColumns,
-  toOutcomeColumns,
-  toRunEvent,
-  toRunInputRow,
-  toRunRow,
-} from "./run-row.js";
+import { toAttachmentRows, toChangedColumns, toOutcomeColumns, toRunInputRow, toRunRow } from "./run-row.js";
 import type { Schema } from "./schema.js";
 import { nextPosition, type SqlDatabase } from "./sql-database.js";
 
+/** More than run at once; each holds the text of its run, which its recorder holds as well. */
+const MAX_TRAILS = 1_000;
+
 export class SqlRunStore implements RunStore {
   readonly #deps: { readonly database: SqlDatabase };
+  readonly #trails = new OpenTrails(MAX_TRAILS);
 
   constructor(deps: { readonly database: SqlDatabase }) {
     this.#deps = deps;
@@ -101,7 +100,12 @@ export class SqlRunStore implements RunStore {
   }
 
   async appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null> {
-    return this.#deps.database.relaxed((transaction) => appendEvent(transaction, id, event));
+    const appended = await this.#deps.database.relaxed((transaction) =>
+      appendEvent(transaction, id, { event, trail: this.#trails.get(id) }),
+    );
+    // Only a commit makes the trail true: one of an event that was rolled back would shorten the next one wrongly.
+    if (appended?.trail) this.#trails.keep(id, appended.trail);
+    return appended?.stored ?? null;
   }
 
   async lastSequence(id: RunId): Promise<number> {
@@ -116,15 +120,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]> {
-    const rows = await this.#db
-      .selectFrom("run_event")
-      .selectAll()
-      .where("run_id", "=", id)
-      .where("sequence", ">", sequence)
-      .orderBy("sequence")
-      .limit(limit)
-      .execute();
-    return rows.map(toRunEvent);
+    return readEvents(this.#db, id, { after: sequence, limit, trail: this.#trails.get(id) });
   }
 
   async finish(
@@ -132,15 +128,18 @@ export class SqlRunStore implements RunStore {
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
   ): Promise<RunEvent | null> {
-    return this.#db.transaction().execute(async (transaction) => {
+    const last = await this.#db.transaction().execute(async (transaction) => {
       const record = await readRun(transaction, id);
       if (record === null || isTerminal(record.state)) return null;
-      const last = await appendEvent(transaction, id, event({ ...record, ...outcome }));
-      if (last === null) return null;
+      const whole = { event: event({ ...record, ...outcome }), trail: null };
+      const appended = await appendEvent(transaction, id, whole);
+      if (appended === null) return null;
       await transaction.updateTable("run").set(toOutcomeColumns(outcome)).where("id", "=", id).execute();
       await writeOutcomes(transaction, id, outcome.attachments);
-      return last;
+      return appended.stored;
     });
+    this.#trails.drop(id);
+    return last;
   }
 
   async listOpen(): Promise<readonly RunRecord[]> {

@@ -1,9 +1,12 @@
 import Database from "better-sqlite3";
-import { Kysely, SqliteDialect, sql } from "kysely";
+import { Kysely, Migrator, SqliteDialect, sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { migrate } from "../../../../src/adapters/sql/migrate.js";
+import { first } from "../../../../src/adapters/sql/migrations/0001-first.js";
 import { openSqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
+import { SqlRunStore } from "../../../../src/adapters/sql/sql-run-store.js";
 import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
+import { aRun } from "../../../support/records.js";
 
 function anEmptyDatabase() {
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: new Database(":memory:") }) });
@@ -35,6 +38,19 @@ describe("migrate", () => {
     expect(await tablesOf(database.db)).toEqual(tables);
     const { rows } = await sql`select value from counter where name = 'run'`.execute(database.db);
     expect(rows).toEqual([{ value: 7 }]);
+  });
+
+  it("leaves the events of a database without keyframes as they are", async () => {
+    await using database = openSqlite("sqlite::memory:");
+    const provider = { getMigrations: async () => ({ "0001-first": first }) };
+    await new Migrator({ db: database.db, provider }).migrateToLatest();
+    const chunk = { role: "assistant", content: "whole", is_final: false };
+    await new SqlRunStore({ database }).create(aRun());
+    await sql`insert into run_event (run_id, sequence, type, data_json, timestamp)
+      values ('run_1', 1, 'message.delta', ${JSON.stringify({ chunk })}, 'then')`.execute(database.db);
+    await migrate(database.db);
+    const events = await new SqlRunStore({ database }).eventsAfter("run_1", 0, 9);
+    expect(events).toMatchObject([{ sequence: 1, data: { chunk } }]);
   });
 
   it("refuses a database of a newer version", async () => {

@@ -15,6 +15,13 @@ import {
 const event = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
 
+async function readInsideText({ runs }: SqlStores): Promise<void> {
+  const data = { chunk: { role: "assistant", content: "x".repeat(999), is_final: false } };
+  await runs.create(aRun());
+  for (let i = 0; i < 3; i += 1) await runs.appendEvent("run_1", { ...event, type: "message.delta", data });
+  await runs.eventsAfter("run_1", 1, 9);
+}
+
 /** Everything the service asks for while it runs; what it asks at start (`listAll`, `listOpen`) may read and sort more. */
 const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["runs.create", ({ runs }) => runs.create(aRun({ attachments: [], attachmentSources: [] }))],
@@ -27,6 +34,7 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["runs.update", ({ runs }) => runs.update("run_1", { state: "running", attachments: [] })],
   ["runs.appendEvent", ({ runs }) => runs.appendEvent("run_1", event)],
   ["runs.eventsAfter", ({ runs }) => runs.eventsAfter("run_1", 0, 9)],
+  ["runs.eventsAfter inside a text", readInsideText],
   ["runs.finish", ({ runs }) => runs.finish("run_1", anOutcome(), () => event)],
   ["sessions.findOrCreate", ({ sessions }) => sessions.findOrCreate(aSession())],
   ["sessions.list", ({ sessions }) => sessions.list("main", { limit: 9, after: "ses_1" })],

@@ -14,6 +14,7 @@ const open = fc.constantFrom<OpenState>("created", "queued", "claimed", "running
 const terminal = fc.constantFrom<TerminalState>("completed", "failed", "cancelled", "timeout");
 const session = fc.option(fc.constant({ id: "ses_1" as const, key: "k" }));
 const event = { type: "warning" as const, data: { code: "x" }, timestamp: "2026-01-01T00:00:00.000Z" };
+const text = "An answer in pieces. ".repeat(20);
 const error = { code: "delivery.failed", message: "No.", retryable: false };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -35,6 +36,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       (runs) =>
         runs.appendEvent(run, event),
   ),
+  fc.tuple(id, fc.integer({ min: 200, max: text.length })).map(([run, length]): Step => {
+    const data = { chunk: { role: "assistant", content: text.slice(0, length), is_final: false } };
+    return (runs) => runs.appendEvent(run, { ...event, type: "message.delta", data });
+  }),
   fc.tuple(id, terminal).map(
     ([run, state]): Step =>
       (runs) =>
