@@ -1,6 +1,5 @@
 /** Files of a box that fights back: hostile trees, races, floods. Nothing foreign may come out, nothing may hang. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle, FileStreamEvent, ReadRequest, WriteRequest } from "../../src/ports/box-handle.js";
 import { run } from "../contracts/box-backend.js";
 import { FOREVER, hasEngine, TestEngine } from "../support/engine.js";
@@ -40,16 +39,31 @@ for kind in (0o020666, 0o060666):
     except OSError: pass
 `;
 
+/** Stops every file worker that appears, until the file `stop` is there. */
+const STOP_FILE_WORKERS = `
+import os, signal, time
+if os.fork() == 0:
+    for fd in (1, 2): os.close(fd)
+    mark = b"File oper" + b"ations"
+    while not os.path.exists("stop"):
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as file:
+                    if mark in file.read(): os.kill(int(pid), signal.SIGSTOP)
+            except OSError: pass
+    os._exit(0)
+time.sleep(0.1)
+`;
+
 describe.skipIf(!hasEngine())("files in a box of a Docker engine", () => {
   let engine: TestEngine;
-  let place: BoxPlace;
   let box: BoxHandle;
   let count = 0;
   let directory = "";
 
   beforeAll(async () => {
     engine = new TestEngine();
-    ({ place, box } = await engine.startBox());
+    ({ box } = await engine.startBox());
   });
   afterAll(async () => {
     await box[Symbol.asyncDispose]();
@@ -317,29 +331,22 @@ import time; time.sleep(0.2)
     ).toMatch(/^directory\ndirectory\ndirectory\n(?!.*run_1)/);
   });
 
-  it("does not hang on a worker that the box has stopped", async () => {
-    await python(`
-import os, signal, time
-if os.fork() == 0:
-    for fd in (1, 2): os.close(fd)
-    mark = b"File oper" + b"ations"
-    while not os.path.exists("stop"):
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open("/proc/%s/cmdline" % pid, "rb") as file:
-                    if mark in file.read(): os.kill(int(pid), signal.SIGSTOP)
-            except OSError: pass
-    os._exit(0)
-time.sleep(0.1)
-`);
+  it("does not hang on a worker of the engine that the box has stopped", async () => {
+    await using own = new TestEngine("engine");
+    const stopped = await own.startBox();
+    await using handle = stopped.box;
+    const command = (argv: readonly string[]) => run(handle, argv, { workdir: "/workspace" });
+    await command(["python3", "-c", STOP_FILE_WORKERS]);
     const reason = new Error("given up");
     const cancel = new AbortController();
     const timer = setTimeout(() => cancel.abort(reason), 1500);
-    await expect(box.files.stat([directory], cancel)).rejects.toBe(reason);
+    await expect(handle.files.stat(["/workspace"], cancel)).rejects.toBe(reason);
     clearTimeout(timer);
-    await shell("touch stop");
-    expect(await outcomes([`${directory}/stop`])).toEqual([""]);
-    expect((await engine.backend.inspect(place.container, FOREVER))?.state).toBe("running");
+    await command(["touch", "/workspace/stop"]);
+    expect(await handle.files.stat(["/workspace/stop"], FOREVER)).toMatchObject([
+      { entry: { kind: "file" } },
+    ]);
+    expect((await own.backend.inspect(stopped.place.container, FOREVER))?.state).toBe("running");
   });
 });
 
