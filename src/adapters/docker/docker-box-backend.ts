@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { BoxSettings } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import { KeyedLock } from "../../lib/keyed-lock.js";
 import type {
   BoxBackend,
   BoxPlace,
@@ -55,6 +56,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #work: ContainerWork;
   readonly #helpers: BoxHelpers | null;
   readonly #scripts = new WorkerScripts();
+  readonly #starts = new KeyedLock<string>();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
 
   constructor(deps: DockerBoxBackendDeps) {
@@ -108,6 +110,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   }
 
   async start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    // Engines answer "done" to both of two starts that race; one after the other, the second finds it running.
+    using _turn = await this.#starts.acquire(place.container, options);
     const { serviceId } = this.#deps;
     const helper = (await this.#helpers?.mount(options)) ?? null;
     const body = makeBoxBody({ serviceId, place, settings, seccomp: this.#seccomp, helper });
