@@ -203,7 +203,8 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     const seen = await exec(second, `stat -c %F ${second.inbox} ${second.outbox} inbox; ls /tmp/elsewhere`);
     expect(seen).toBe("directory\ndirectory\ndirectory\n");
     const info = await engine.docker.getContainer(second.session.container ?? "").inspect();
-    expect(info.Mounts.map(({ Destination: target }) => target)).toEqual(["/workspace"]);
+    const mounts = info.Mounts.map(({ Destination: target, RW: writable }) => `${target} ${writable}`);
+    expect(mounts.toSorted()).toEqual(["/opt/berth false", "/workspace true"]);
   });
 
   it("replaces a box that was removed, between runs and during a command, with its workspace", async () => {
