@@ -236,6 +236,12 @@ describe.skipIf(!hasEngine)("an export", () => {
   });
 });
 
+/** Replies of the model in this run so far. */
+function roundsOf(request: ChatRequest): number {
+  const user = request.messages.findLastIndex(({ role }) => role === "user");
+  return request.messages.slice(user).filter(({ role }) => role === "assistant").length;
+}
+
 describe.skipIf(!hasEngine)("exports of two runs in one box", () => {
   const service = serviceForAll({ config: { "box-session-id-template": "{global}" } });
 
@@ -243,7 +249,7 @@ describe.skipIf(!hasEngine)("exports of two runs in one box", () => {
     proves("OUT-10");
     const writes = late((request) =>
       runs(
-        `echo ${who(request)} > "$BERTH_OUTBOX/same.txt"; while [ $(ls /workspace/outbox/*/same.txt | wc -l) -lt 2 ]; do sleep 0.05; done; ls -d /workspace/outbox/*`,
+        `echo ${who(request)} > "$BERTH_OUTBOX/same.txt"; touch /workspace/ready-${who(request)}; while [ $(ls /workspace/ready-* | wc -l) -lt 2 ]; do sleep 0.05; done; ls -d /workspace/outbox/*`,
       ),
     );
     const takesTheOther = late((request) => {
@@ -252,16 +258,10 @@ describe.skipIf(!hasEngine)("exports of two runs in one box", () => {
       const others = all.filter((path) => path !== own).map((path) => `${path}/same.txt`);
       return exports(...new Set(others));
     });
-    using model = service().script(
-      writes,
-      writes,
-      takesTheOther,
-      takesTheOther,
-      exports("same.txt"),
-      exports("same.txt"),
-      text("sent"),
-      text("sent"),
-    );
+    // The two runs take turns as they come: what a run does next depends on what it has done, not on the order.
+    const turns = [writes, takesTheOther, exports("same.txt"), text("sent")] as const;
+    const next = late((request) => turns[roundsOf(request)] ?? text("too much"));
+    using model = service().script(...Array.from({ length: 2 * turns.length }, () => next));
     const [ann, bob] = await Promise.all([
       service().send(chatMessage("ann", "I am Ann")),
       service().send(chatMessage("bob", "I am Bob")),
