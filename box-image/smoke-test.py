@@ -39,8 +39,7 @@ def surroundings():
     assert not os.access("/", os.W_OK) and not os.access("/etc", os.W_OK)
     setuid = run("sh", "-c", "find / -xdev -type f -perm /6000 2>/dev/null || true")
     assert setuid == "", f"programs that change their user: {setuid.split()}"
-    hosts = {line.split()[1] for line in open("/etc/apt/sources.list") if line.startswith("deb ")}
-    assert all(host.startswith("http://deb.debian.org/") for host in hosts), hosts
+    assert open("/etc/apt/sources.list").read() == "", "a package source is left"
     assert os.listdir("/etc/apt/sources.list.d") == [] and os.listdir("/var/lib/apt/lists") == []
 
 

@@ -138,7 +138,8 @@ function bootstrapArguments({ sources, list, archive, dpkgOptions }) {
     '--customize-hook=rm -f "$1/etc/resolv.conf" "$1/etc/hostname"',
     "bookworm",
     archive,
-    list,
+    // Without a list mmdebstrap takes Debian's own mirror.
+    ...(sources.length === 0 ? [] : [list]),
   ];
 }
 

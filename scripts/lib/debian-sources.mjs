@@ -6,16 +6,10 @@ const RELEASE = "bookworm";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const CODENAMES = "bookworm|trixie|forky|bullseye|sid|unstable|testing|stable|oldstable";
 const SUITE = new RegExp(`^(?:${CODENAMES})(-updates|-security)?$`);
-const DEFAULTS = [
-  { uri: "http://deb.debian.org/debian", suite: RELEASE },
-  { uri: "http://deb.debian.org/debian", suite: `${RELEASE}-updates` },
-  { uri: "http://deb.debian.org/debian-security", suite: `${RELEASE}-security` },
-];
-
 /** @typedef {{ uri: string, suite: string }} Source */
 
 /**
- * The machine's mirror as the sources of our release; Debian's own where the machine names none, as on Ubuntu.
+ * The machine's mirror as the sources of our release; empty where the machine names none, as on Ubuntu.
  * An address with a password in it is left out, because the image would carry it.
  * @param {string} [folder]
  */
@@ -25,7 +19,7 @@ export function debianSources(folder = "/etc/apt") {
     const isUsable = /^https?:\/\/[^@]+$/.test(uri) && /debian/i.test(uri);
     return match === null || !isUsable ? [] : [{ uri, suite: RELEASE + (match[1] ?? "") }];
   });
-  const sources = found.some(({ suite }) => suite === RELEASE) ? found : DEFAULTS;
+  const sources = found.some(({ suite }) => suite === RELEASE) ? found : [];
   const signedBy = existsSync(KEYRING) ? `[signed-by=${KEYRING}] ` : "";
   return [...new Set(sources.map(({ uri, suite }) => `deb ${signedBy}${uri} ${suite} main`))];
 }
