@@ -10,7 +10,13 @@ import type { BoxChannel } from "../../ports/box-channel.js";
 import type { CallOptions } from "../../ports/options.js";
 import { type Hello, readError, readHello } from "./answers.js";
 import { FieldWriter } from "./fields.js";
-import { type BoxdFrame, encodeFrame, encodeRequest, FrameDecoder, helperFault } from "./frame-codec.js";
+import {
+  type BoxdFrame,
+  createFrameDecoder,
+  encodeFrame,
+  encodeRequest,
+  helperFault,
+} from "./frame-codec.js";
 import { type AskType, HEAR, PROTOCOL, SAY, type SayType } from "./protocol.js";
 import { RequestSlots } from "./request-slots.js";
 
@@ -149,7 +155,7 @@ export class BoxdConnection implements AsyncDisposable {
   }
 
   async #read(): Promise<void> {
-    const decoder = new FrameDecoder();
+    const decoder = createFrameDecoder();
     try {
       for await (const piece of this.#channel.bytes) {
         for (const frame of decoder.push(piece)) this.#dispatch(frame);

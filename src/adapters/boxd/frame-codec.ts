@@ -2,7 +2,9 @@
  * Frames between the service and the helper: payload length (4 bytes), request id (4), type (1), flags (1), zero (2), all
  * little-endian, then the payload. Pure. Lengths, types and flags of what comes are checked, nothing else is believed.
  */
+
 import { ServiceError } from "../../domain/errors.js";
+import { type BegunFrame, FrameAssembler } from "../../lib/frame-assembler.js";
 import {
   type AskType,
   FLAG_MORE,
@@ -55,58 +57,12 @@ export function encodeRequest(type: AskType, id: number, body: Uint8Array): Buff
   return frames.length === 1 ? (frames[0] ?? Buffer.alloc(0)) : Buffer.concat(frames);
 }
 
-interface Unfinished {
-  readonly type: HearType;
-  readonly id: number;
-  readonly payload: Buffer;
+/** Reads what a helper sends; a header that no honest helper sends throws a ServiceError. */
+export function createFrameDecoder(): FrameAssembler<BoxdFrame & BegunFrame> {
+  return new FrameAssembler(HEADER_BYTES, beginFrame);
 }
 
-/** Puts frames together from pieces cut anywhere. Holds at most one unfinished frame. */
-export class FrameDecoder {
-  readonly #header = Buffer.alloc(HEADER_BYTES);
-  #headerFilled = 0;
-  #frame: Unfinished | null = null;
-  #payloadFilled = 0;
-
-  /** Whether a frame has begun and is not complete. */
-  get isInsideFrame(): boolean {
-    return this.#headerFilled > 0;
-  }
-
-  /**
-   * @returns the frames that this piece completes
-   * @throws ServiceError for a header that no honest helper sends
-   */
-  push(piece: Uint8Array): BoxdFrame[] {
-    const frames: BoxdFrame[] = [];
-    let rest = piece;
-    for (;;) {
-      if (this.#frame === null) rest = this.#fillHeader(rest);
-      if (this.#frame === null) return frames;
-      const take = rest.subarray(0, this.#frame.payload.length - this.#payloadFilled);
-      this.#frame.payload.set(take, this.#payloadFilled);
-      this.#payloadFilled += take.length;
-      rest = rest.subarray(take.length);
-      if (this.#payloadFilled < this.#frame.payload.length) return frames;
-      frames.push(this.#frame);
-      this.#frame = null;
-      this.#headerFilled = 0;
-    }
-  }
-
-  #fillHeader(piece: Uint8Array): Uint8Array {
-    const take = piece.subarray(0, HEADER_BYTES - this.#headerFilled);
-    this.#header.set(take, this.#headerFilled);
-    this.#headerFilled += take.length;
-    if (this.#headerFilled === HEADER_BYTES) {
-      this.#frame = readHeader(this.#header);
-      this.#payloadFilled = 0;
-    }
-    return piece.subarray(take.length);
-  }
-}
-
-function readHeader(header: Buffer): Unfinished {
+function beginFrame(header: Buffer): BoxdFrame & BegunFrame {
   const length = header.readUInt32LE(0);
   const type = KNOWN_TYPES.get(header.readUInt8(TYPE_AT));
   if (type === undefined) throw helperFault(`The box sent a frame of type ${header.readUInt8(TYPE_AT)}.`);

@@ -3,6 +3,7 @@
  * then the payload. Pure. What comes from the box is bounded and its types are checked, nothing else is believed.
  */
 import { ServiceError } from "../../domain/errors.js";
+import { type BegunFrame, FrameAssembler } from "../../lib/frame-assembler.js";
 
 /** What the service says. */
 export const TO_WORKER = { request: 1, data: 2, end: 3, discard: 4, kill: 5 } as const;
@@ -61,52 +62,16 @@ export function brokenFrame(message: string): ServiceError {
   });
 }
 
-/** Puts frames together from pieces cut anywhere. Holds at most one unfinished frame. */
-export class FrameDecoder {
-  readonly #header = Buffer.alloc(HEADER_BYTES);
-  #headerFilled = 0;
-  #frame: { readonly type: FromWorkerType; readonly index: number; readonly payload: Buffer } | null = null;
-  #payloadFilled = 0;
+/** Reads what a worker sends; an unknown type or a payload above 2 MiB throws a ServiceError. */
+export function createFrameDecoder(): FrameAssembler<WorkerFrame & BegunFrame> {
+  return new FrameAssembler(HEADER_BYTES, beginFrame);
+}
 
-  /** Whether a frame has begun and is not complete. */
-  get isInsideFrame(): boolean {
-    return this.#headerFilled > 0;
-  }
-
-  /**
-   * @returns the frames that this piece completes
-   * @throws ServiceError for an unknown type or a payload above 2 MiB
-   */
-  push(piece: Uint8Array): WorkerFrame[] {
-    const frames: WorkerFrame[] = [];
-    let rest = piece;
-    for (;;) {
-      if (this.#frame === null) rest = this.#fillHeader(rest);
-      if (this.#frame === null) return frames;
-      const take = rest.subarray(0, this.#frame.payload.length - this.#payloadFilled);
-      this.#frame.payload.set(take, this.#payloadFilled);
-      this.#payloadFilled += take.length;
-      rest = rest.subarray(take.length);
-      if (this.#payloadFilled < this.#frame.payload.length) return frames;
-      frames.push(this.#frame);
-      this.#frame = null;
-      this.#headerFilled = 0;
-    }
-  }
-
-  #fillHeader(piece: Uint8Array): Uint8Array {
-    const take = piece.subarray(0, HEADER_BYTES - this.#headerFilled);
-    this.#header.set(take, this.#headerFilled);
-    this.#headerFilled += take.length;
-    if (this.#headerFilled === HEADER_BYTES) {
-      const type = KNOWN_TYPES.get(this.#header.readUInt8(0));
-      const length = this.#header.readUInt32BE(5);
-      if (type === undefined) throw brokenFrame(`The box sent a frame of type ${this.#header.readUInt8(0)}.`);
-      if (length > MAX_PAYLOAD_BYTES)
-        throw brokenFrame(`The box sent a frame of ${length} bytes; the limit is ${MAX_PAYLOAD_BYTES}.`);
-      this.#frame = { type, index: this.#header.readUInt32BE(1), payload: Buffer.alloc(length) };
-      this.#payloadFilled = 0;
-    }
-    return piece.subarray(take.length);
-  }
+function beginFrame(header: Buffer): WorkerFrame & BegunFrame {
+  const type = KNOWN_TYPES.get(header.readUInt8(0));
+  const length = header.readUInt32BE(5);
+  if (type === undefined) throw brokenFrame(`The box sent a frame of type ${header.readUInt8(0)}.`);
+  if (length > MAX_PAYLOAD_BYTES)
+    throw brokenFrame(`The box sent a frame of ${length} bytes; the limit is ${MAX_PAYLOAD_BYTES}.`);
+  return { type, index: header.readUInt32BE(1), payload: Buffer.alloc(length) };
 }

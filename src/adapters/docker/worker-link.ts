@@ -1,7 +1,7 @@
 /** One running worker in the box: frames in both directions over the engine's exec stream, with back-pressure. */
 import type { Duplex } from "node:stream";
 import { EngineDemuxer } from "./engine-demuxer.js";
-import { encodeFrame, FrameDecoder, type ToWorkerType, type WorkerFrame } from "./frame-codec.js";
+import { createFrameDecoder, encodeFrame, type ToWorkerType, type WorkerFrame } from "./frame-codec.js";
 import { waitForDrain } from "./wait-for-drain.js";
 
 const DIAGNOSTIC_BYTES = 4096;
@@ -22,7 +22,7 @@ export class StreamWorkerLink implements WorkerLink {
   readonly #stream: Duplex;
   readonly #pieces: AsyncIterator<unknown>;
   readonly #demuxer = new EngineDemuxer();
-  readonly #decoder = new FrameDecoder();
+  readonly #decoder = createFrameDecoder();
   readonly #frames: WorkerFrame[] = [];
   readonly #errors: Buffer[] = [];
   #errorBytes = 0;

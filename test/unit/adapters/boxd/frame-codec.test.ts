@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type BoxdFrame,
+  createFrameDecoder,
   encodeFrame,
   encodeRequest,
-  FrameDecoder,
 } from "../../../../src/adapters/boxd/frame-codec.js";
 import { ASK, HEAR, MAX_PAYLOAD_BYTES } from "../../../../src/adapters/boxd/protocol.js";
 import { toServiceError } from "../../../../src/domain/errors.js";
@@ -40,7 +40,7 @@ function decode(pieces: readonly Uint8Array[]): {
   readonly readBytes: number;
   readonly refusal: string | null;
 } {
-  const decoder = new FrameDecoder();
+  const decoder = createFrameDecoder();
   let readBytes = 0;
   try {
     for (const { payload } of pieces.flatMap((piece) => decoder.push(piece))) readBytes += payload.length;
@@ -59,11 +59,11 @@ function dice(seed: number): (below: number) => number {
   };
 }
 
-describe("FrameDecoder", () => {
+describe("createFrameDecoder", () => {
   it("reads what was encoded, wherever it is cut", () => {
     fc.assert(
       fc.property(frames, fc.array(fc.nat(), { maxLength: 20 }), (all, places) => {
-        const decoder = new FrameDecoder();
+        const decoder = createFrameDecoder();
         const read = cut(encodeAll(all), places).flatMap((piece) => decoder.push(piece));
         expect(plain(read)).toEqual(plain(all));
         expect(decoder.isInsideFrame).toBe(false);
@@ -72,7 +72,7 @@ describe("FrameDecoder", () => {
   });
 
   it("waits inside a frame that is not complete", () => {
-    const decoder = new FrameDecoder();
+    const decoder = createFrameDecoder();
     const bytes = encodeFrame(HEAR.stdout, 7, Buffer.from("hello"));
     for (const byte of bytes.subarray(0, -1)) expect(decoder.push(Buffer.of(byte))).toEqual([]);
     expect(decoder.isInsideFrame).toBe(true);
@@ -89,7 +89,7 @@ describe("FrameDecoder", () => {
   ])("refuses %s before it reads on", (_what, spoil) => {
     const header = encodeFrame(HEAR.done, 1);
     spoil(header);
-    expect(() => new FrameDecoder().push(header)).toThrow(
+    expect(() => createFrameDecoder().push(header)).toThrow(
       expect.objectContaining({ code: "box.engine_unavailable" }),
     );
   });

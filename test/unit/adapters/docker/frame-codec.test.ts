@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  createFrameDecoder,
   encodeFrame,
   FROM_WORKER,
-  FrameDecoder,
   type WorkerFrame,
 } from "../../../../src/adapters/docker/frame-codec.js";
 
@@ -16,14 +16,14 @@ const frames = fc.array(
   { maxLength: 8 },
 );
 
-describe("FrameDecoder", () => {
+describe("createFrameDecoder", () => {
   it("gives back the frames that were encoded, wherever their bytes are cut", () => {
     fc.assert(
       fc.property(frames, fc.array(fc.integer({ min: 0, max: 2400 })), (sent, cuts) => {
         const bytes = Buffer.concat(
           sent.map(({ type, index, payload }) => encodeFrame(type, index, payload)),
         );
-        const decoder = new FrameDecoder();
+        const decoder = createFrameDecoder();
         const received = cutAt(bytes, cuts).flatMap((piece) => decoder.push(piece));
         expect(received.map(plain)).toEqual(sent.map(plain));
         expect(decoder.isInsideFrame).toBe(false);
@@ -37,7 +37,7 @@ describe("FrameDecoder", () => {
       encodeFrame(FROM_WORKER.done, 0),
     ]);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
-      const decoder = new FrameDecoder();
+      const decoder = createFrameDecoder();
       const received = [bytes.subarray(0, cut), bytes.subarray(cut)].flatMap((piece) => decoder.push(piece));
       expect(received.map(plain)).toEqual([
         { type: FROM_WORKER.stdout, index: 7, payload: [...Buffer.from("payload")] },
@@ -47,20 +47,20 @@ describe("FrameDecoder", () => {
   });
 
   it("knows that a frame is not complete", () => {
-    const decoder = new FrameDecoder();
+    const decoder = createFrameDecoder();
     decoder.push(encodeFrame(FROM_WORKER.stdout, 0, Buffer.from("payload")).subarray(0, -1));
     expect(decoder.isInsideFrame).toBe(true);
   });
 
   it("refuses what is no frame of the worker, such as the engine's own text", () => {
-    expect(() => new FrameDecoder().push(Buffer.from("OCI runtime exec failed"))).toThrow(/type 79/);
-    expect(() => new FrameDecoder().push(encodeFrame(1, 0, new Uint8Array(0)))).toThrow(/type 1/);
+    expect(() => createFrameDecoder().push(Buffer.from("OCI runtime exec failed"))).toThrow(/type 79/);
+    expect(() => createFrameDecoder().push(encodeFrame(1, 0, new Uint8Array(0)))).toThrow(/type 1/);
   });
 
   it("refuses a length above the limit before it has the bytes", () => {
     const header = encodeFrame(FROM_WORKER.stdout, 0);
     header.writeUInt32BE(0xffffffff, 5);
-    expect(() => new FrameDecoder().push(header)).toThrow(/4294967295 bytes; the limit is 2097152/);
+    expect(() => createFrameDecoder().push(header)).toThrow(/4294967295 bytes; the limit is 2097152/);
   });
 });
 
