@@ -1,9 +1,9 @@
 /** Takes the bytes of a whole selection out of the box in one read, counted and hashed by the host (box §8.8, security §7.2). */
 import { createHash, type Hash } from "node:crypto";
-import type { FileEntry } from "../domain/box.js";
+import type { FileEntry, FileFault } from "../domain/box.js";
 import type { CleanupStack } from "../lib/cleanup-stack.js";
 import type { BlobStaging, BlobStore } from "../ports/blob-store.js";
-import type { BoxFiles, FileFault, FileStreamEvent } from "../ports/box-handle.js";
+import type { BoxFiles, FileStreamEvent } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { SNIFFED_BYTES } from "../ports/sniff-mime-type.js";
 import { type ExportFault, type ExportTarget, findKindFault } from "./export-faults.js";

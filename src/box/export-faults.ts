@@ -1,7 +1,6 @@
 /** Why a selection cannot be exported, and what to do instead (box §8.3–§8.5). */
-import type { FileEntry, PathFault, StatAnswer } from "../domain/box.js";
+import type { FileEntry, FileFault, PathFault, StatAnswer } from "../domain/box.js";
 import type { FileId } from "../domain/ids.js";
-import type { FileFault } from "../ports/box-handle.js";
 import { type ExportPathFault, type RunDirectories, showPath, suggestOutboxPath } from "./export-paths.js";
 
 export interface ExportLimits {

@@ -1,7 +1,7 @@
 /** What a person or a client is told of a path in a box that cannot be used (box §6.3, §17). */
+import type { FileFault } from "../domain/box.js";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { MAX_PATH_CHARS } from "../domain/workspace-path.js";
-import type { FileFault } from "../ports/box-handle.js";
 
 const MAX_SHOWN_CHARS = 200;
 

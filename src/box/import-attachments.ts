@@ -1,9 +1,11 @@
 /** Puts a run's attachments into its inbox: each succeeds or fails by itself (box §7). */
+
 import type { Attachment, AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
+import type { FileFault } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import { isWithin, normaliseWorkspacePath } from "../domain/workspace-path.js";
 import type { BlobStore } from "../ports/blob-store.js";
-import type { BoxFiles, FileFault, WriteAnswer } from "../ports/box-handle.js";
+import type { BoxFiles, WriteAnswer } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import type { OutboundFetch } from "../ports/outbound-fetch.js";
 import { type Fetched, type FetchLimits, fetchAttachments } from "./fetch-attachments.js";

@@ -56,13 +56,26 @@ export interface FileEntry {
 }
 
 /** Why a path of the box has no entry. */
-export type PathFault =
-  | "not_found"
-  | "symlink_component"
-  | "not_directory"
-  | "escapes"
-  | "unreadable"
-  | "bad_path";
+export const PATH_FAULTS = [
+  "not_found",
+  "symlink_component",
+  "not_directory",
+  "escapes",
+  "unreadable",
+  "bad_path",
+] as const;
+export type PathFault = (typeof PATH_FAULTS)[number];
+
+/** Why work on a file did not happen. */
+export const FILE_FAULTS = [
+  ...PATH_FAULTS,
+  "not_regular",
+  "changed",
+  "exists",
+  "no_space",
+  "denied",
+] as const;
+export type FileFault = (typeof FILE_FAULTS)[number];
 
 export type StatAnswer =
   | { readonly path: string; readonly entry: FileEntry }

@@ -7,7 +7,7 @@
  * absolute. Answers come from untrusted ground: the host counts bytes itself and believes no path in an answer.
  * Contract: test/contracts/box-backend.ts.
  */
-import type { ExecExit, FileEntry, StatAnswer } from "../domain/box.js";
+import type { ExecExit, FileEntry, FileFault, StatAnswer } from "../domain/box.js";
 import type { CallOptions } from "./options.js";
 
 export interface ExecRequest {
@@ -39,19 +39,6 @@ export type FileStreamEvent =
   /** The same file, unchanged since `entry`, and all bytes asked for were given. */
   | { readonly type: "end"; readonly index: number }
   | { readonly type: "fault"; readonly index: number; readonly fault: FileFault };
-
-export type FileFault =
-  | "not_found"
-  | "symlink_component"
-  | "not_directory"
-  | "not_regular"
-  | "escapes"
-  | "unreadable"
-  | "bad_path"
-  | "changed"
-  | "exists"
-  | "no_space"
-  | "denied";
 
 export interface WriteRequest {
   readonly path: string;

@@ -1,7 +1,6 @@
 /** Paths as tools take them, and what a tool says when a path cannot be used (box §6.3, §13). */
-import { WORKSPACE_ROOT } from "../domain/box.js";
+import { type FileFault, WORKSPACE_ROOT } from "../domain/box.js";
 import { MAX_PATH_CHARS, normaliseWorkspacePath } from "../domain/workspace-path.js";
-import type { FileFault } from "../ports/box-handle.js";
 
 export type ToolPath =
   | { readonly ok: true; readonly path: string }

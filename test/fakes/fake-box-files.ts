@@ -1,10 +1,9 @@
 /** `BoxFiles` over a tree in memory, with the faults of the real thing. */
-import type { FileEntry, PathFault, StatAnswer } from "../../src/domain/box.js";
+import type { FileEntry, FileFault, PathFault, StatAnswer } from "../../src/domain/box.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { normaliseWorkspacePath } from "../../src/domain/workspace-path.js";
 import type {
   BoxFiles,
-  FileFault,
   FileStreamEvent,
   ListAnswer,
   ListRequest,

@@ -1,7 +1,6 @@
 /** The workspace of a fake box: files, directories, links and what is neither, in memory. */
-import type { FileEntry } from "../../src/domain/box.js";
+import type { FileEntry, FileFault } from "../../src/domain/box.js";
 import { normaliseWorkspacePath } from "../../src/domain/workspace-path.js";
-import type { FileFault } from "../../src/ports/box-handle.js";
 
 export interface FakeFile {
   readonly kind: "file";

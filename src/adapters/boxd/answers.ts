@@ -1,8 +1,14 @@
 /** What the helper answers, read from its payloads. Pure. The box is not believed: texts are bounded, names checked, the path is ours. */
-import type { FileEntry, FileKind, PathFault } from "../../domain/box.js";
+import {
+  FILE_FAULTS,
+  type FileEntry,
+  type FileFault,
+  type FileKind,
+  PATH_FAULTS,
+  type PathFault,
+} from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, CommandExit } from "../../domain/exec-outcome.js";
-import type { FileFault } from "../../ports/box-handle.js";
 import { FieldReader } from "./fields.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
 import { DONE, PROTOCOL } from "./protocol.js";
@@ -78,38 +84,15 @@ export function readWord({ reader }: Indexed): string {
   return word;
 }
 
-const FILE_FAULTS: ReadonlyMap<string, FileFault> = new Map(
-  (
-    [
-      "not_found",
-      "symlink_component",
-      "not_directory",
-      "not_regular",
-      "escapes",
-      "unreadable",
-      "bad_path",
-      "changed",
-      "exists",
-      "no_space",
-      "denied",
-    ] as const
-  ).map((fault) => [fault, fault]),
-);
-const PATH_FAULTS: ReadonlyMap<string, PathFault> = new Map(
-  (["not_found", "symlink_component", "not_directory", "escapes", "unreadable", "bad_path"] as const).map(
-    (fault) => [fault, fault],
-  ),
-);
-
 /** @throws ServiceError `box.readiness` when the box could not even try, a fault of the helper for a word nobody knows */
 export function toFileFault(word: string): FileFault {
-  const fault = FILE_FAULTS.get(word);
+  const fault = FILE_FAULTS.find((known) => known === word);
   if (fault !== undefined) return fault;
   throw word === "busy" || word === "unsupported" ? busyBox(word) : unknownWord(word);
 }
 
 export function toPathFault(word: string): PathFault {
-  const fault = PATH_FAULTS.get(word);
+  const fault = PATH_FAULTS.find((known) => known === word);
   if (fault !== undefined) return fault;
   throw word === "busy" ? busyBox(word) : unknownWord(word);
 }

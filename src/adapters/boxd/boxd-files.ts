@@ -1,10 +1,9 @@
 /** Files of a box over the helper's frames: one request per selection. */
-import type { FileEntry, StatAnswer } from "../../domain/box.js";
+import type { FileEntry, FileFault, StatAnswer } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import { normalPath } from "../../domain/workspace-target.js";
 import type {
   BoxFiles,
-  FileFault,
   FileStreamEvent,
   ListAnswer,
   ListRequest,

@@ -1,7 +1,7 @@
 /** Checks, frame by frame, that a read gives what was asked for: the host counts, the box is not believed (security §7). */
-import type { FileEntry } from "../../domain/box.js";
+import type { FileEntry, FileFault } from "../../domain/box.js";
 import { normalPath } from "../../domain/workspace-target.js";
-import type { FileFault, FileStreamEvent, ReadRequest } from "../../ports/box-handle.js";
+import type { FileStreamEvent, ReadRequest } from "../../ports/box-handle.js";
 import { type Indexed, readEntry, readIndex, readWord, toFileFault } from "./answers.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
 import { HEAR } from "./protocol.js";

@@ -1,32 +1,8 @@
 /** What the worker is asked and what it answers, as JSON inside frames. Answers are untrusted: bounded and parsed here. */
 import { z } from "zod";
-import type { FileEntry, PathFault } from "../../domain/box.js";
+import { FILE_FAULTS, type FileEntry, PATH_FAULTS } from "../../domain/box.js";
 import type { BoxCounters, CommandExit } from "../../domain/exec-outcome.js";
-import type { FileFault } from "../../ports/box-handle.js";
 import { brokenFrame, type WorkerFrame } from "./frame-codec.js";
-
-const FILE_FAULTS = [
-  "not_found",
-  "symlink_component",
-  "not_directory",
-  "not_regular",
-  "escapes",
-  "unreadable",
-  "bad_path",
-  "changed",
-  "exists",
-  "no_space",
-  "denied",
-] as const satisfies readonly FileFault[];
-
-const PATH_FAULTS = [
-  "not_found",
-  "symlink_component",
-  "not_directory",
-  "escapes",
-  "unreadable",
-  "bad_path",
-] as const satisfies readonly PathFault[];
 
 export const fileFaultSchema = z.enum(FILE_FAULTS);
 export const pathFaultSchema = z.enum(PATH_FAULTS);

@@ -1,6 +1,6 @@
 /** Reads one file of the box piece by piece; the box's answer is bounded here and not believed further. */
-import type { FileEntry } from "../../domain/box.js";
-import type { BoxFiles, FileFault, ReadRequest } from "../../ports/box-handle.js";
+import type { FileEntry, FileFault } from "../../domain/box.js";
+import type { BoxFiles, ReadRequest } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
 import { describeFault } from "../box-path.js";
 

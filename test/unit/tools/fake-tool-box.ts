@@ -1,7 +1,7 @@
 /** An in-memory box for tools: a tree of files, scripted commands, faults on demand. No links, no permissions. */
 
 import { z } from "zod";
-import type { BoxSettings, ExecExit, FileEntry, StatAnswer } from "../../../src/domain/box.js";
+import type { BoxSettings, ExecExit, FileEntry, FileFault, StatAnswer } from "../../../src/domain/box.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { ToolOutcome } from "../../../src/domain/tool.js";
 import type {
@@ -9,7 +9,6 @@ import type {
   BoxHandle,
   ExecEvent,
   ExecRequest,
-  FileFault,
   FileStreamEvent,
   ListAnswer,
   ListRequest,
