@@ -218,7 +218,8 @@ function helperMount(helper: HelperMount, isReadOnly: boolean): object {
     Source: helper.volume,
     Target: HELPER_PLACE,
     ReadOnly: isReadOnly,
-    VolumeOptions: { NoCopy: isReadOnly },
+    // An engine makes a volume anew that somebody has removed: ours has its label also then.
+    VolumeOptions: { NoCopy: isReadOnly, Labels: { [LABEL.helper]: helper.version } },
   };
 }
 

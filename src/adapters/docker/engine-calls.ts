@@ -70,25 +70,28 @@ export class EngineCalls {
     return (await this.#find(createdSchema, lookUpImage(image), options))?.Id ?? null;
   }
 
-  /** An existing volume of that name is answered as if it were new. */
+  /**
+   * An existing volume of that name is answered as if it were new.
+   * @returns its labels, looked up: some engines forget to answer those of a volume older than their own start
+   */
   async createVolume(
     name: string,
     labels: Readonly<Record<string, string>>,
     options: CallOptions,
   ): Promise<Readonly<Record<string, string>>> {
-    const request = {
+    const creation = {
       operation: "create the workspace",
       method: "POST",
       path: "/volumes/create",
       body: { Name: name, Driver: "local", DriverOpts: {}, Labels: labels },
       limitMs: START_MS,
     } as const;
-    return (await this.#get(volumeViewSchema, request, options)).Labels;
+    await this.#get(volumeViewSchema, creation, options);
+    return (await this.#get(volumeViewSchema, lookUpVolume(name), options)).Labels;
   }
 
   async hasVolume(name: string, options: CallOptions): Promise<boolean> {
-    const request = look("look up the workspace", `/volumes/${encodeURIComponent(name)}`);
-    return (await this.#find(volumeViewSchema, request, options)) !== null;
+    return (await this.#find(volumeViewSchema, lookUpVolume(name), options)) !== null;
   }
 
   async removeVolume(name: string, options: CallOptions): Promise<void> {
@@ -247,6 +250,10 @@ export class EngineCalls {
 
 function lookUpImage(image: string): EngineRequest {
   return look("look up the image", `/images/${encodeURIComponent(image)}/json`);
+}
+
+function lookUpVolume(name: string): EngineRequest {
+  return look("look up the workspace", `/volumes/${encodeURIComponent(name)}`);
 }
 
 function look(operation: string, path: string): EngineRequest {

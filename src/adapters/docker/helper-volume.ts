@@ -31,7 +31,8 @@ export class HelperVolume {
    * @throws ServiceError `box.readiness` when there is no helper to be had
    */
   async ready(options: CallOptions): Promise<HelperMount> {
-    if (this.#mount !== null) return this.#mount;
+    const { calls } = this.#deps;
+    if (this.#mount !== null && (await calls.hasVolume(this.#mount.volume, options))) return this.#mount;
     return this.#flight.run("fill", async (signal) => this.#fill({ signal }), options);
   }
 

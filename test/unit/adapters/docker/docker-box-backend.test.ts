@@ -152,17 +152,19 @@ describe("DockerBoxBackend", () => {
 
   it("takes over no volume of somebody else", async () => {
     await using engine = await anEngine({
-      "POST /volumes/create": { status: 201, body: { Name: "vol", Labels: null } },
+      "POST /volumes/create": { status: 201, body: { Name: "vol", Labels: LABELS } },
+      "GET /volumes/vol": { status: 200, body: { Name: "vol", Labels: null } },
     });
     await expect(engine.backend.prepareWorkspace(PLACE, SETTINGS, FOREVER)).rejects.toMatchObject({
       code: "box.conflict",
     });
-    expect(engine.trace()).toEqual(["POST /volumes/create"]);
+    expect(engine.trace()).toEqual(["POST /volumes/create", "GET /volumes/vol"]);
   });
 
   it("removes the preparation container also when it fails", async () => {
     await using engine = await anEngine({
       "POST /volumes/create": { status: 201, body: { Name: "vol", Labels: LABELS } },
+      ...HAS_VOLUME,
       "GET /containers/json": { status: 200, body: [] },
       "POST /containers/create": CREATED,
       "POST /containers/vol-prep-00000001/start": { status: 204 },
@@ -185,11 +187,13 @@ describe("DockerBoxBackend", () => {
       Labels: { ...LABELS, "berth.uid": "30001" },
     };
     await using engine = await anEngine({
-      "POST /volumes/create": { status: 201, body: { Name: "vol", Labels: LABELS } },
+      // As an engine answers that has been started anew since the volume was made.
+      "POST /volumes/create": { status: 201, body: { Name: "vol", Labels: null } },
+      ...HAS_VOLUME,
       "GET /containers/json": { status: 200, body: [running] },
     });
     await engine.backend.prepareWorkspace(PLACE, SETTINGS, FOREVER);
-    expect(engine.trace()).toHaveLength(2);
+    expect(engine.trace()).toHaveLength(3);
     const other = engine.backend.prepareWorkspace({ ...PLACE, uid: 30_002 }, SETTINGS, FOREVER);
     await expect(other).rejects.toMatchObject({ code: "box.conflict" });
   });
