@@ -10,24 +10,9 @@ import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { aCommand, run } from "../contracts/box-backend.js";
 import { FOREVER, hasEngine, type ServedBy, TestEngine } from "../support/engine.js";
 import { proves } from "../support/proves.js";
+import { BOMBS, VICTIMS } from "../support/victims.js";
 
 const SLEEP = "sleep 1000";
-const VICTIMS = {
-  plain: SLEEP,
-  "a child": `${SLEEP} & ${SLEEP}`,
-  "TERM ignored": `trap '' TERM HUP INT; ${SLEEP} & ${SLEEP}`,
-  "a session of its own": `setsid ${SLEEP} & setsid setsid ${SLEEP} & ${SLEEP}`,
-  "a double fork": `(sh -c 'setsid ${SLEEP} & exit' &); ${SLEEP}`,
-  "no environment": `env -i nohup setsid ${SLEEP} >/dev/null 2>&1 & ${SLEEP}`,
-  "stopped by itself": `${SLEEP} & kill -STOP $!; kill -STOP $$`,
-  "a daemon": `python3 -c 'import os, time
-if os.fork(): os._exit(0)
-os.setsid()
-if os.fork(): os._exit(0)
-time.sleep(1000)'; ${SLEEP}`,
-  "a flood of output": "yes",
-  "its supervisor stopped": `setsid ${SLEEP} & kill -STOP $PPID; ${SLEEP}`,
-};
 /** Kills whatever else the box user starts, the sweep of the service included. */
 const TYRANT = `exec python3 -c 'import os
 while True:
@@ -40,13 +25,6 @@ for i in range(40):
     for descriptor, letter in ((1, b"o"), (2, b"e")):
         data = bytes([1, 0, 0, 0, 0, 0, 0, 5]) + letter * size
         while data: data = data[os.write(descriptor, data):]`;
-const BOMBS = {
-  "of a shell": "f() { f | f & }; f; sleep 1000",
-  "of processes": "python3 -c 'import os\nwhile True:\n try: os.fork()\n except OSError: pass'",
-  "of sessions":
-    "python3 -c 'import os\nwhile True:\n try:\n  os.fork(); os.setsid()\n except OSError: pass'",
-};
-
 const SERVED_BY: readonly ServedBy[] = ["helper", "engine"];
 
 describe.skipIf(!hasEngine()).each(SERVED_BY)(

@@ -168,6 +168,9 @@ void command_kill(struct command *command, uint8_t mode, uint8_t flags)
     struct order order = {.kind = mode == KILL_TERM ? ORDER_TERM : ORDER_KILL};
     if ((flags & KILL_DISCARD) != 0)
         command->is_discarding = true;
+    /* Its command may have stopped it. */
+    if (command->supervisor > 0)
+        kill(command->supervisor, SIGCONT);
     send_order(command, &order);
     if (mode == KILL_TREE && command->kill_deadline == 0)
         command->kill_deadline = now_ns() + KILL_REACTION;

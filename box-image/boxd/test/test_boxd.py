@@ -486,7 +486,7 @@ class Kills(Box):
                 _, status = call.rest()
                 self.assertLess(time.monotonic() - begin, 2)
                 self.assertEqual(exit.leftovers, 0)
-                expected = (3, 2) if "supervisor" in name else (1, 0)
+                expected = (3, 2) if "killing" in name else (1, 0)
                 self.assertEqual((exit.by, status), expected)
                 self.assertEqual(alive(self.token), [])
                 self.assertEqual(children(self.client.pid), [])
