@@ -1385,7 +1385,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-12",
     rule: "box §18.4",
     says: "an exec is cancelled / cancel / process killed and reaped, counter 0",
-    issue: 3,
   },
   {
     id: "BOX-13",
@@ -1471,7 +1470,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-29",
     rule: "box §18.3",
     says: "500 very short commands, 8 at once / exec / all return, none above 2 s",
-    issue: 3,
   },
   {
     id: "BOX-30",
