@@ -27,6 +27,7 @@ import {
 } from "./compose/feature-settings.js";
 import { probeParts } from "./compose/probe-parts.js";
 import { readServiceVersion } from "./compose/service-version.js";
+import { collectSecrets } from "./config/collect-secrets.js";
 import type { Config } from "./config/config-schema.js";
 import { DEMO_MODEL_ID } from "./config/model-settings.js";
 import type { PipelineConfig } from "./config/pipeline-settings.js";
@@ -36,6 +37,7 @@ import { listen } from "./http/listen.js";
 import { CleanupStack } from "./lib/cleanup-stack.js";
 import { KeyedLock } from "./lib/keyed-lock.js";
 import { PeriodicTask } from "./lib/periodic-task.js";
+import { SecretMask } from "./lib/secret-mask.js";
 import type { BlobStore } from "./ports/blob-store.js";
 import type { BoxBackend } from "./ports/box-backend.js";
 import type { ChatModel } from "./ports/chat-model.js";
@@ -104,7 +106,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const version = readServiceVersion();
   const runs = buildRuns(config, { base, boxes, models: toModels(config, options.models), version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
-  const exec = createExecTool({ outputChars: config.exec.output_chars });
+  const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
   const sessions = new SessionService({ ...base, ...base.stores, boxes, exec });
   const sweep = life.use(sweepOldData(config, files, base));
   const lost = life.use(endLostRuns(runs, base.logger));
@@ -161,6 +163,8 @@ interface Base {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: Logger;
+  /** Knows the secrets of the configuration and of the data directory. */
+  readonly mask: SecretMask;
   readonly metrics: PrometheusMetrics;
   readonly stores: SqlStores;
   readonly blobs: BlobStore;
@@ -171,10 +175,9 @@ interface Base {
 async function openBase(config: Config, options: ComposeOptions, life: CleanupStack): Promise<Base> {
   const clock = new SystemClock();
   const ids = new RandomIdSource();
-  const keys = config.server.keys.map(({ key }) => key);
-  const secrets = [...keys, ...config.models.flatMap(({ api_key }) => api_key ?? [])];
-  const logger = new PinoLogger({ level: config.log.level, secrets, destination: options.logDestination });
   const identity = await loadServiceIdentity(config.storage.directory);
+  const mask = new SecretMask([...collectSecrets(config), identity.linkSecret]);
+  const logger = new PinoLogger({ level: config.log.level, mask, destination: options.logDestination });
   const stores = life.use(await openSqlStores(openSqlite(`sqlite:${config.storage.database.path}`)));
   const blobs = new FilesystemBlobStore({ root: config.storage.files, clock, ids });
   await blobs.prepare();
@@ -182,6 +185,7 @@ async function openBase(config: Config, options: ComposeOptions, life: CleanupSt
     clock,
     ids,
     logger,
+    mask,
     metrics: new PrometheusMetrics({ ofProcess: true }),
     stores,
     blobs,
@@ -223,7 +227,7 @@ interface RunParts {
 function buildRuns(config: Config, { base, boxes, models, version }: RunParts): ServeRuns {
   const { stores } = base;
   const { workspaceMode } = toBoxSettings(config);
-  const tools = nativeTools({ outputChars: config.exec.output_chars });
+  const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
   const plan: PlanDeps = {
     pipelines: toPipelines(config.default_pipeline, config.pipelines),
     runners: new RunnerRegistry(bundledRunners(base)),

@@ -36,6 +36,7 @@ export const modelSchema = z.strictObject({
     }),
   api_key: z.string().max(4096).nullable().default(null).meta({
     description: "Key for that server; null or empty where it wants none.",
+    secret: true,
   }),
   model: z.string().min(1).max(256).meta({ description: "The server's own name of the model." }),
   abilities: z

@@ -16,6 +16,7 @@ const keySchema = z.strictObject({
       description:
         "The secret a caller sends as `Authorization: Bearer KEY`. Off loopback it has at least 32 characters.",
       allowed: "1 to 512 printable ASCII characters without spaces",
+      secret: true,
     }),
   tenant: tenantNameSchema,
   role: z.enum(["client", "admin"]).default("client").meta({

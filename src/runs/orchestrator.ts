@@ -145,7 +145,7 @@ export class Orchestrator {
     const left = await this.#leaveBox(run, host);
     const files = await this.#deps.host.files.listByRun(run.tenant, run.id);
     const progress = recorder.progress;
-    const outcome = decideOutcome({
+    const decided = decideOutcome({
       run,
       progress,
       failure,
@@ -155,6 +155,7 @@ export class Orchestrator {
       files,
       endedAt: this.#deps.clock.now(),
     });
+    const outcome = this.#deps.mask.value(decided);
     await closeCalls(this.#deps.transcripts, run, outcome.endedAt);
     await recorder.closeTranscript(progress.text, outcome.message?.partial ?? false);
     const event = await this.#deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));

@@ -3,6 +3,7 @@ import { type Message, messageText } from "../domain/message.js";
 import type { FinishReason, RunnerResult, RunWarning } from "../domain/result.js";
 import type { RunError, RunEventType } from "../domain/run.js";
 import { NO_USAGE, type Usage } from "../domain/usage.js";
+import type { SecretMask } from "../lib/secret-mask.js";
 import type { Clock } from "../ports/clock.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
@@ -22,6 +23,8 @@ export interface RecorderDeps {
   readonly transcripts: TranscriptStore;
   readonly events: RunEvents;
   readonly clock: Clock;
+  /** Goes over everything that is written, so that no event and no history holds a secret (box §10.7). */
+  readonly mask: SecretMask;
 }
 
 export type RunnerVerdict =
@@ -72,14 +75,16 @@ export class RunRecorder {
   }
 
   /** Stores an event, then wakes its readers: nothing is shown that is not stored (design §1.8). */
-  async emit(type: RunEventType, data: Readonly<Record<string, unknown>>): Promise<void> {
+  async emit(type: RunEventType, shown: Readonly<Record<string, unknown>>): Promise<void> {
     const timestamp = toTime(this.#deps.clock.now());
+    const data = this.#deps.mask.value(shown);
     const event = await this.#deps.runs.appendEvent(this.#run.id, { type, data, timestamp });
     if (event !== null) this.#deps.events.notify(this.#run.id, event.sequence);
   }
 
-  async warn({ code, message }: RunWarning): Promise<void> {
+  async warn(told: RunWarning): Promise<void> {
     if (this.#warnings.length > MAX_WARNINGS) return;
+    const { code, message } = this.#deps.mask.value(told);
     const warning =
       this.#warnings.length < MAX_WARNINGS
         ? { code, message: message.slice(0, MAX_WARNING_CHARS) }
@@ -88,12 +93,13 @@ export class RunRecorder {
     await this.emit("warning", warning);
   }
 
-  async take(result: RunnerResult): Promise<void> {
+  async take(given: RunnerResult): Promise<void> {
+    const result = this.#deps.mask.value(given);
     if (result.usage !== undefined) this.#usage = result.usage;
     switch (result.type) {
       case "message.delta":
         this.#shown.stream(result.data.chunk.content);
-        return this.emit(result.type, result.data);
+        return this.emit(result.type, { chunk: this.#openChunk(result.data.chunk) });
       case "message.completed":
         return this.#completeMessage(result.data);
       case "tool.call.started":
@@ -111,6 +117,11 @@ export class RunRecorder {
       default:
         return this.warn(result.data);
     }
+  }
+
+  /** A text that goes on may end in the first part of a secret, which the next snapshot will hold whole. */
+  #openChunk(chunk: DataOf<"message.delta">["chunk"]): DataOf<"message.delta">["chunk"] {
+    return chunk.is_final === true ? chunk : { ...chunk, content: this.#deps.mask.openText(chunk.content) };
   }
 
   /** Writes the one final assistant message that a stream alone, or a failed run, has left (runs §18.9). */

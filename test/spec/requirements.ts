@@ -1549,7 +1549,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "ISO-16",
     rule: "box §10.7",
     says: "`env; cat /proc/1/environ` / exec / none of the service's variables; secrets masked in results and logs",
-    issue: 3,
   },
   {
     id: "ISO-17",

@@ -7,6 +7,7 @@ import type { RunId } from "../../src/domain/ids.js";
 import type { Message } from "../../src/domain/message.js";
 import type { RunEvent } from "../../src/domain/run.js";
 import { KeyedLock } from "../../src/lib/keyed-lock.js";
+import { SecretMask } from "../../src/lib/secret-mask.js";
 import type { ChatModel } from "../../src/ports/chat-model.js";
 import type { RunRecord } from "../../src/ports/run-store.js";
 import type { Runner } from "../../src/ports/runner.js";
@@ -42,6 +43,7 @@ export interface WorldOptions {
   readonly deadlineSec?: number;
   readonly toolTimeoutMs?: number;
   readonly stores?: MemoryStores;
+  readonly secrets?: readonly string[];
 }
 
 export interface RunWorld extends AsyncDisposable {
@@ -90,6 +92,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     metrics: new FakeMetrics(),
     events: new LocalRunEvents(),
     active: new ActiveRuns(),
+    mask: new SecretMask(options.secrets ?? []),
     ...stores,
   };
   const backend = options.backend ?? new FakeBoxBackend();

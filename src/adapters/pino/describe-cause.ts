@@ -1,5 +1,6 @@
 /** An error as fields of a log line: what it is called, what it says in one line, and what caused it. */
 import { ServiceError } from "../../domain/errors.js";
+import type { SecretMask } from "../../lib/secret-mask.js";
 import { scrubText } from "./scrub-text.js";
 
 /** Causes and members that are followed. */
@@ -16,17 +17,15 @@ export interface CauseLine {
 }
 
 /** Takes nothing else from an error: requests, responses and their headers hang on errors of drivers (style §6). */
-export function describeCause(thrown: unknown, secrets: readonly string[], depth = 0): CauseLine {
-  if (!(thrown instanceof Error)) return { name: typeof thrown, message: scrubText(textOf(thrown), secrets) };
+export function describeCause(thrown: unknown, mask: SecretMask, depth = 0): CauseLine {
+  if (!(thrown instanceof Error)) return { name: typeof thrown, message: scrubText(textOf(thrown), mask) };
   const causes = depth < MAX_DEPTH ? causesOf(thrown) : [];
   return {
     name: thrown.name,
     code: codeOf(thrown),
-    message: scrubText(thrown.message, secrets),
-    ...(thrown instanceof ServiceError ? {} : { stack: framesOf(thrown, secrets) }),
-    ...(causes.length === 0
-      ? {}
-      : { causes: causes.map((cause) => describeCause(cause, secrets, depth + 1)) }),
+    message: scrubText(thrown.message, mask),
+    ...(thrown instanceof ServiceError ? {} : { stack: framesOf(thrown, mask) }),
+    ...(causes.length === 0 ? {} : { causes: causes.map((cause) => describeCause(cause, mask, depth + 1)) }),
   };
 }
 
@@ -44,10 +43,10 @@ function codeOf(error: Error): string | undefined {
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
-function framesOf(error: Error, secrets: readonly string[]): readonly string[] {
+function framesOf(error: Error, mask: SecretMask): readonly string[] {
   const lines = error.stack?.split("\n") ?? [];
   return lines
     .filter((line) => /^\s+at /.test(line))
     .slice(0, MAX_FRAMES)
-    .map((line) => scrubText(line.trim(), secrets));
+    .map((line) => scrubText(line.trim(), mask));
 }

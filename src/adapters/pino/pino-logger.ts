@@ -1,5 +1,6 @@
 /** Log lines as JSON, one per unit of work, without anything that must not be seen (security §10). */
 import { type DestinationStream, type Logger as Pino, pino } from "pino";
+import type { SecretMask } from "../../lib/secret-mask.js";
 import { LOG_FIELDS, type LogFields, type Logger } from "../../ports/logger.js";
 import { describeCause } from "./describe-cause.js";
 import { scrubText } from "./scrub-text.js";
@@ -7,7 +8,7 @@ import { scrubText } from "./scrub-text.js";
 export interface PinoLoggerDeps {
   readonly level: "error" | "warn" | "info" | "debug" | "silent";
   /** Texts that no line may hold: the configured keys. */
-  readonly secrets: readonly string[];
+  readonly mask: SecretMask;
   /** Takes whole lines; standard output if not given. */
   readonly destination?: DestinationStream | undefined;
 }
@@ -17,10 +18,10 @@ const ALLOWED: ReadonlySet<string> = new Set(LOG_FIELDS);
 
 export class PinoLogger implements Logger {
   readonly #pino: Pino;
-  readonly #secrets: readonly string[];
+  readonly #mask: SecretMask;
 
   constructor(deps: PinoLoggerDeps) {
-    this.#secrets = deps.secrets;
+    this.#mask = deps.mask;
     this.#pino = pino(
       {
         level: deps.level,
@@ -61,11 +62,11 @@ export class PinoLogger implements Logger {
           .map(([name, value]) => [name, typeof value === "string" ? this.#scrub(value) : value]),
       ),
       ...(dropped.length === 0 ? {} : { dropped }),
-      ...(cause === undefined ? {} : { error: describeCause(cause, this.#secrets) }),
+      ...(cause === undefined ? {} : { error: describeCause(cause, this.#mask) }),
     };
   }
 
   #scrub(text: string): string {
-    return scrubText(text, this.#secrets);
+    return scrubText(text, this.#mask);
   }
 }

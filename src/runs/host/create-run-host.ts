@@ -1,6 +1,7 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
 import type { ReuseKey } from "../../box/reuse-key.js";
 import type { Usage } from "../../domain/usage.js";
+import type { SecretMask } from "../../lib/secret-mask.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";
 import type { FileStore } from "../../ports/file-store.js";
@@ -28,6 +29,7 @@ export interface HostDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly mask: SecretMask;
   /** Milliseconds of one tool call (local-agent §7.6). */
   readonly toolTimeoutMs: number;
 }

@@ -2,6 +2,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { JsonSchema, ToolOutcome, ToolResource } from "../../domain/tool.js";
 import { linkSignals } from "../../lib/link-signals.js";
+import type { SecretMask } from "../../lib/secret-mask.js";
 import { TimeLimit } from "../../lib/time-limit.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
@@ -21,6 +22,8 @@ export interface ToolCallDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Goes over everything that a tool says (box §10.7). */
+  readonly mask: SecretMask;
   readonly resources: readonly ToolResource[];
   readonly nativeTools: ReadonlyMap<string, NativeTool>;
   /** The bound box, or null before the bind. */
@@ -98,16 +101,21 @@ export class ToolCalls {
   }
 
   async #consume(events: AsyncIterable<ToolEvent>, callId: string): Promise<ToolOutcome> {
+    const { mask } = this.#deps;
+    const streams = { stdout: mask.stream(), stderr: mask.stream() };
     let outcome: ToolOutcome | null = null;
     for await (const event of events) {
       if (event.type === "outcome") outcome = event.outcome;
-      else {
-        const data = { tool_call_id: callId, stream: event.stream, text: event.text };
-        await this.#deps.recorder.emit("tool.output", data);
-      }
+      else await this.#show(callId, event.stream, streams[event.stream].push(event.text));
     }
-    if (outcome !== null) return outcome;
+    for (const stream of ["stdout", "stderr"] as const)
+      await this.#show(callId, stream, streams[stream].end());
+    if (outcome !== null) return mask.value(outcome);
     throw new ServiceError("runner.tool_error", "A tool ended without an outcome.");
+  }
+
+  async #show(callId: string, stream: "stdout" | "stderr", text: string): Promise<void> {
+    if (text !== "") await this.#deps.recorder.emit("tool.output", { tool_call_id: callId, stream, text });
   }
 
   /** @throws ServiceError `host.not_found` for a name no tool has, `host.unauthorized` for one outside the resources */

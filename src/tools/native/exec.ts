@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { ExecExit } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { ExecRequest } from "../../ports/box-handle.js";
+import { SecretMask } from "../../lib/secret-mask.js";
+import type { ExecEvent, ExecRequest } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
 import { pathOrRoot, resolveToolPath } from "../box-path.js";
@@ -24,11 +25,15 @@ const inputSchema = z.object({
     .meta({ type: "object", description: "Extra environment variables: names to texts." }),
   description: optionalText("A few words for people on what the command is for."),
 });
+const NO_SECRETS = new SecretMask([]);
+
 type ExecInput = z.output<typeof inputSchema>;
 
 export interface ExecToolOptions {
   /** Characters of each stream that the model sees (`exec.output_chars`). */
   readonly outputChars: number;
+  /** Takes secrets out of the output before any of it is cut, shown or kept (box §10.7). */
+  readonly mask?: SecretMask | undefined;
 }
 
 export function createExecTool(toolOptions: ExecToolOptions): NativeTool {
@@ -83,7 +88,7 @@ async function* runCommand(
   const file = box.settings.workspaceMode === "rw" ? new ToolResultFile(box.handle.files, plan.callId) : null;
   const live = new LiveOutput();
   let exit: ExecExit | null = null;
-  for await (const event of box.handle.exec(plan.request, options)) {
+  for await (const event of maskOutput(box.handle.exec(plan.request, options), plan.mask ?? NO_SECRETS)) {
     if (event.type === "exit") {
       exit = event.exit;
       continue;
@@ -100,6 +105,18 @@ async function* runCommand(
   yield success(
     execResult({ sessionId: box.sessionId, exit, timeout: plan.timeout, output: output.finish(saved) }),
   );
+}
+
+/** A cut of the output may go through a secret, and then nobody would know it again: so it is masked before. */
+async function* maskOutput(events: AsyncIterable<ExecEvent>, mask: SecretMask): AsyncGenerator<ExecEvent> {
+  const streams = { stdout: mask.byteStream(), stderr: mask.byteStream() };
+  for await (const event of events) {
+    if (event.type === "exit") {
+      for (const stream of ["stdout", "stderr"] as const)
+        yield { type: "output", stream, bytes: streams[stream].end() };
+      yield event;
+    } else yield { ...event, bytes: streams[event.stream].push(event.bytes) };
+  }
 }
 
 async function saveOutput(file: ToolResultFile | null, options: CallOptions): Promise<SavedResult> {

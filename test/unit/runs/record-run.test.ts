@@ -4,11 +4,13 @@ import { LocalRunEvents } from "../../../src/adapters/system/local-run-events.js
 import type { Message } from "../../../src/domain/message.js";
 import type { RunnerResult } from "../../../src/domain/result.js";
 import type { RunEvent } from "../../../src/domain/run.js";
+import { SecretMask } from "../../../src/lib/secret-mask.js";
 import { RunRecorder } from "../../../src/runs/record-run.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
 import { anOutcome, aRun } from "../../support/records.js";
 
 const run_id = "run_1";
+const SECRET = "sk-1234567890";
 const USAGE = { model_calls: 2, prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, turns: [] };
 
 function aDelta(content: string): RunnerResult {
@@ -43,15 +45,16 @@ function anEnd(data: Extract<RunnerResult, { type: "run.completed" }>["data"] = 
 }
 
 describe("RunRecorder", () => {
+  const mask = new SecretMask([SECRET]);
   const clock = new FakeClock();
   let stores = openMemoryStores({ clock });
   let events = new LocalRunEvents();
-  let recorder = new RunRecorder({ ...stores, events, clock }, aRun());
+  let recorder = new RunRecorder({ ...stores, events, clock, mask }, aRun());
 
   beforeEach(async () => {
     stores = openMemoryStores({ clock });
     events = new LocalRunEvents();
-    recorder = new RunRecorder({ ...stores, events, clock }, aRun());
+    recorder = new RunRecorder({ ...stores, events, clock, mask }, aRun());
     await stores.runs.create(aRun());
   });
 
@@ -65,6 +68,37 @@ describe("RunRecorder", () => {
     const items = await stores.transcripts.page("main", "conversation-1", page);
     return items.map(({ message, partial }) => [message.role, message.content, partial]);
   };
+
+  describe("secrets", () => {
+    it("stand in no event and no message of the history", async () => {
+      await take(
+        aCall("call_1", `I use ${SECRET}`),
+        anAnswer("call_1", { result: { stdout: SECRET }, model_text: SECRET }),
+        aMessage(`It is ${SECRET}.`, { history_message: { role: "assistant", content: SECRET } }),
+        anEnd({ warnings: [{ code: "x", message: SECRET }] }),
+      );
+      await recorder.emit("tool.output", { text: SECRET });
+      const said = JSON.stringify([await stored(), await history(), recorder.progress]);
+      expect(said).not.toContain(SECRET);
+      expect(said.match(/\[redacted\]/g)?.length).toBeGreaterThan(8);
+    });
+
+    it("do not build up in the snapshots of a text that is still written", async () => {
+      await take(aDelta("It is sk-1234"), aDelta(`It is ${SECRET}`), aDelta(`It is ${SECRET}!`));
+      expect((await stored()).map(({ data }) => JSON.stringify(data))).toEqual(
+        ["It is ", "It is [redacted]", "It is [redacted]!"].map((content) =>
+          JSON.stringify({ chunk: { role: "assistant", content } }),
+        ),
+      );
+      expect(recorder.progress.text).toBe("It is [redacted]!");
+      await take(aDelta("Ends in sk"));
+      expect(recorder.progress.text).toBe("Ends in sk");
+      const last = aDelta("Ends in sk");
+      if (last.type === "message.delta") last.data.chunk.is_final = true;
+      await take(last);
+      expect((await stored()).at(-1)?.data).toMatchObject({ chunk: { content: "Ends in sk" } });
+    });
+  });
 
   describe("events", () => {
     it("are numbered without gaps, carry the time, and wake who waits for them", async () => {
@@ -245,7 +279,7 @@ describe("RunRecorder", () => {
       await take(anEnd({ message: { role: "assistant", content: "Hi" } }));
       expect(recorder.progress.text).toBe("Hi");
       expect(await history()).toEqual([["assistant", "Hi", false]]);
-      const again = new RunRecorder({ ...stores, events, clock }, aRun());
+      const again = new RunRecorder({ ...stores, events, clock, mask }, aRun());
       await again.take(aMessage("Hi"));
       await again.take(anEnd({ message: { role: "assistant", content: "Hi" } }));
       expect(again.progress.text).toBe("Hi");

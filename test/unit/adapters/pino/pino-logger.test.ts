@@ -1,12 +1,13 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { PinoLogger, type PinoLoggerDeps } from "../../../../src/adapters/pino/pino-logger.js";
+import { SecretMask } from "../../../../src/lib/secret-mask.js";
 import type { LogFields } from "../../../../src/ports/logger.js";
 
 function aLogger(deps: Partial<PinoLoggerDeps> = {}) {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(line) };
-  const logger = new PinoLogger({ level: "debug", secrets: [], destination, ...deps });
+  const logger = new PinoLogger({ level: "debug", mask: new SecretMask([]), destination, ...deps });
   const records = () => lines.map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line)));
   return { logger, lines, records };
 }
@@ -69,7 +70,7 @@ describe("PinoLogger", () => {
   });
 
   it("hides secrets in fields, messages and causes, and escapes control characters", () => {
-    const { logger, lines } = aLogger({ secrets: ["canary-secret"] });
+    const { logger, lines } = aLogger({ mask: new SecretMask(["canary-secret"]) });
     const cause = new Error("canary-secret", { cause: new Error("canary-secret\u009b") });
     logger.error({ reason: "canary-secret\n" }, "about canary-secret\u001b[2J", cause);
     expect(lines.join("")).not.toContain("canary-secret");

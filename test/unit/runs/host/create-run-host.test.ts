@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { LocalRunEvents } from "../../../../src/adapters/system/local-run-events.js";
+import { SecretMask } from "../../../../src/lib/secret-mask.js";
 import { createRunHost, type LiveHost } from "../../../../src/runs/host/create-run-host.js";
 import { planRun } from "../../../../src/runs/plan-run.js";
 import { RunRecorder } from "../../../../src/runs/record-run.js";
@@ -32,7 +33,12 @@ async function aSetting(options: WorldOptions = {}): Promise<Setting> {
   const session = await world.boxes.findOrCreateSession("main", key, CALL);
   const run = aRun({ session: { id: session.id, key: "global" } });
   await world.stores.runs.create(run);
-  const deps = { ...world.stores, events: new LocalRunEvents(), clock: world.clock };
+  const deps = {
+    ...world.stores,
+    events: new LocalRunEvents(),
+    clock: world.clock,
+    mask: new SecretMask([]),
+  };
   const host = createRunHost(world.host, {
     run,
     plan: planRun(world.plan, null),

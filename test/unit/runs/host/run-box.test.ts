@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { LocalRunEvents } from "../../../../src/adapters/system/local-run-events.js";
 import type { Attachment, AttachmentOutcome, AttachmentSource } from "../../../../src/domain/attachment.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
+import { SecretMask } from "../../../../src/lib/secret-mask.js";
 import type { RunRecord } from "../../../../src/ports/run-store.js";
 import type { ToolBox } from "../../../../src/ports/tool.js";
 import { RunBox } from "../../../../src/runs/host/run-box.js";
@@ -35,7 +36,12 @@ async function aSetting(fields: Partial<RunRecord> = {}, options: WorldOptions =
   await world.stores.runs.create(run);
   const signal = new AbortController();
   const gate = new RunGate({ runId: run.id, signal: signal.signal, logger: world.logger });
-  const deps = { ...world.stores, events: new LocalRunEvents(), clock: world.clock };
+  const deps = {
+    ...world.stores,
+    events: new LocalRunEvents(),
+    clock: world.clock,
+    mask: new SecretMask([]),
+  };
   const recorder = new RunRecorder(deps, run);
   const box = new RunBox(world.host.box, { run, recorder, gate, renderKey: () => key });
   const tree = () => world.backend.tree(session.volume);

@@ -3,6 +3,7 @@ import { openMemoryStores } from "../../../../src/adapters/memory/open-memory-st
 import { LocalRunEvents } from "../../../../src/adapters/system/local-run-events.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
 import type { ToolOutcome, ToolResource } from "../../../../src/domain/tool.js";
+import { SecretMask } from "../../../../src/lib/secret-mask.js";
 import type { NativeTool, ToolBox, ToolEvent } from "../../../../src/ports/tool.js";
 import { RunGate } from "../../../../src/runs/host/run-gate.js";
 import { ToolCalls } from "../../../../src/runs/host/tool-calls.js";
@@ -82,6 +83,7 @@ describe("ToolCalls", () => {
 
   afterEach(() => void vi.useRealTimers());
 
+  const mask = new SecretMask(["sk-1234567890"]);
   const tools = (
     tool: NativeTool,
     {
@@ -91,10 +93,11 @@ describe("ToolCalls", () => {
   ): ToolCalls =>
     new ToolCalls({
       gate: new RunGate({ runId: "run_1", signal: run.signal, logger }),
-      recorder: new RunRecorder({ ...stores, events: new LocalRunEvents(), clock }, aRun()),
+      recorder: new RunRecorder({ ...stores, events: new LocalRunEvents(), clock, mask }, aRun()),
       clock,
       logger,
       metrics,
+      mask,
       resources,
       nativeTools: new Map([[tool.name, tool]]),
       box: () => (hasBox ? BOX : null),
@@ -108,6 +111,26 @@ describe("ToolCalls", () => {
     });
     expect(await call(tools(tool))).toEqual({ ok: true, result: { done: true } });
     expect(seen).toEqual([{ id: "call_1", input: { command: "ls" } }, BOX]);
+  });
+
+  it("says no secret, in live output that cuts one in two, in results and in failures", async () => {
+    const tool = aNativeTool(async function* () {
+      yield { type: "output", stream: "stdout", text: "key sk-12345" };
+      yield { type: "output", stream: "stderr", text: "sk-1234567890" };
+      yield { type: "output", stream: "stdout", text: "67890 and sk-12" };
+      yield { type: "outcome", outcome: { ok: true, result: { stdout: ["sk-1234567890"] } } };
+    });
+    expect(await call(tools(tool))).toEqual({ ok: true, result: { stdout: ["[redacted]"] } });
+    expect((await stores.runs.eventsAfter("run_1", 0, 10)).map(({ data }) => data["text"])).toEqual([
+      "key ",
+      "[redacted]",
+      "[redacted] and ",
+      "sk-12",
+    ]);
+    const failing = aNativeTool(async function* () {
+      yield { type: "outcome", outcome: { ok: false, error: "no sk-1234567890" } };
+    });
+    expect(await call(tools(failing))).toEqual({ ok: false, error: "no [redacted]" });
   });
 
   it("puts live output into the run's events, in order, before the outcome", async () => {
