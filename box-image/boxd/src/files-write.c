@@ -86,7 +86,7 @@ static int replace(struct worker *worker, int parent, const char *name, struct i
         return errno;
     error = item->fill(worker, item, target);
     mode_t mode = before == NULL ? item->file_mode : before->st_mode & 07777;
-    if (error == 0 && (fchmod(target, mode) < 0 || fsync(target) < 0))
+    if (error == 0 && fchmod(target, mode) < 0)
         error = errno;
     if (error == 0)
         error = give_name(parent, hidden, name, item, before);
@@ -110,8 +110,6 @@ static int append(struct worker *worker, struct item *item, int existing, struct
         error = errno;
     if (error == 0) {
         error = item->fill(worker, item, target);
-        if (error == 0 && fsync(target) < 0)
-            error = errno;
         if (error != 0 && ftruncate(target, before.st_size) < 0)
             error = errno;
     }

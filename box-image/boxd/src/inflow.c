@@ -7,13 +7,14 @@
 
 #include "sys.h"
 
-enum { WORTH_A_FRAME = IN_WINDOW / 4, END_OF_TYPING = 4 };
+enum { WORTH_A_FRAME = IN_WINDOW / 4, PIPE_BYTES = IN_WINDOW / 2, END_OF_TYPING = 4 };
 
 bool inflow_open(struct inflow *inflow, int fd, bool has_headers)
 {
     void *ring = mmap(NULL, IN_WINDOW, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (ring == MAP_FAILED)
         return false;
+    widen_pipe(fd, PIPE_BYTES);
     *inflow = (struct inflow){.ring = ring, .window = IN_WINDOW, .fd = fd, .has_headers = has_headers};
     return true;
 }
@@ -66,8 +67,6 @@ bool inflow_accept(struct inflow *inflow, const struct frame *frame)
     push(inflow, frame->payload.at, frame->payload.length);
     if (inflow->fd < 0)
         stop(inflow);
-    else
-        inflow_pump(inflow);
     return true;
 }
 

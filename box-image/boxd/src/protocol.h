@@ -11,7 +11,7 @@ enum {
     /* A request may come in several frames; together they stay below this. */
     MAX_REQUEST = 1 << 20,
     /* What the host may have on its way to one request, headers included. */
-    IN_WINDOW = 131072,
+    IN_WINDOW = 524288,
     MAX_COMMANDS = 64,
     MAX_FILE_REQUESTS = 64,
     MAX_PING = 256,

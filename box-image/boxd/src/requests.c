@@ -11,6 +11,8 @@
 #include "worker.h"
 
 #define MAX_CREDIT (INT64_C(1) << 40)
+/* With the last one a turn costs less than two whole frames. */
+enum { TURN_BYTES = MAX_PAYLOAD };
 
 struct file_request *request_find(struct server *server, uint32_t id)
 {
@@ -95,7 +97,8 @@ bool request_is_readable(const struct file_request *request)
     return request->socket >= 0 && request->credit > 0;
 }
 
-void request_take_message(struct server *server, struct file_request *request)
+/* @returns what it cost; 0 = none was there */
+static size_t take_message(struct server *server, struct file_request *request)
 {
     uint8_t type = 0;
     struct iovec parts[2] = {
@@ -105,18 +108,29 @@ void request_take_message(struct server *server, struct file_request *request)
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     ssize_t got = recvmsg(request->socket, &message, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
+        return 0;
     if (got <= 0) {
         close_fd(&request->socket);
-        return;
+        return 0;
     }
-    request->credit -= HEADER_BYTES + got - 1;
+    size_t cost = HEADER_BYTES + (size_t)got - 1;
+    request->credit -= (int64_t)cost;
     request->is_done = type == BOX_DONE;
     outbox_commit(&server->outbox, type, request->id, (size_t)got - 1);
     if (request->is_done) {
         close_fd(&request->socket);
         inflow_close(&request->input);
     }
+    return cost;
+}
+
+void request_take_messages(struct server *server, struct file_request *request)
+{
+    size_t taken = 0, cost;
+    do {
+        cost = take_message(server, request);
+        taken += cost;
+    } while (cost > 0 && taken < TURN_BYTES && request_is_readable(request) && outbox_has_room(&server->outbox));
 }
 
 void request_advance(struct server *server, struct file_request *request)

@@ -11,8 +11,8 @@ void request_cancel(struct file_request *request);
 void request_add_credit(struct file_request *request, uint32_t amount);
 /* Whether its next message may be taken now. */
 bool request_is_readable(const struct file_request *request);
-/* Passes on one message; needs room in the outbox. */
-void request_take_message(struct server *server, struct file_request *request);
+/* Passes on one message, or some small ones; needs room in the outbox. */
+void request_take_messages(struct server *server, struct file_request *request);
 /* Tells the end when it is due. */
 void request_advance(struct server *server, struct file_request *request);
 

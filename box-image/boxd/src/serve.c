@@ -122,7 +122,7 @@ static void serve_source(struct server *server, const struct source *source)
         break;
     case SOURCE_MESSAGE:
         if (has_room && request_is_readable(request))
-            request_take_message(server, request);
+            request_take_messages(server, request);
         break;
     case SOURCE_CONTENTS:
         inflow_pump(&request->input);
@@ -186,6 +186,17 @@ static void sweep_strays(struct server *server)
     reap_children(server);
 }
 
+/* Hands on what this round brought. */
+static void pump_inputs(struct server *server)
+{
+    for (size_t index = 0; index < MAX_COMMANDS; index++)
+        if (server->commands[index].is_used)
+            inflow_pump(&server->commands[index].input);
+    for (size_t index = 0; index < MAX_FILE_REQUESTS; index++)
+        if (server->requests[index].is_used)
+            inflow_pump(&server->requests[index].input);
+}
+
 static void advance(struct server *server)
 {
     for (size_t index = 0; index < MAX_COMMANDS; index++) {
@@ -227,6 +238,7 @@ static void go_round(struct server *server, struct watch_list *list)
     }
     serve_sources(server, list);
     channel_dispatch(server);
+    pump_inputs(server);
     if (server->has_strays)
         sweep_strays(server);
     advance(server);

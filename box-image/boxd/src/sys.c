@@ -82,6 +82,13 @@ bool make_pipe(int *read_end, int *write_end)
     return true;
 }
 
+void widen_pipe(int fd, int size)
+{
+    /* A terminal, or a user that has too much in pipes, keeps what it has. */
+    if (fcntl(fd, F_SETPIPE_SZ, size) < 0)
+        errno = 0;
+}
+
 bool make_message_pair(int *ours, int *theirs)
 {
     int ends[2];
@@ -142,6 +149,10 @@ void block_signals(void)
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    /* Set once here: every command inherits it. */
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++)
+        sigaction(number, &usual, NULL);
 }
 
 int watch_children(void)
@@ -161,9 +172,6 @@ void drain_watch(int watch)
 
 void restore_signals(void)
 {
-    struct sigaction usual = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < NSIG; number++)
-        sigaction(number, &usual, NULL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);

@@ -24,6 +24,8 @@ int write_all(int fd, const void *memory, size_t length);
 void close_fd(int *fd);
 bool set_nonblocking(int fd);
 bool make_pipe(int *read_end, int *write_end);
+/* Lets more bytes wait in a pipe, where that can be had. */
+void widen_pipe(int fd, int size);
 /* Keeps message boundaries, reports the end of the other side. */
 bool make_message_pair(int *ours, int *theirs);
 
@@ -32,12 +34,12 @@ void close_others(int *kept, size_t count);
 /* Takes descriptors 0-2 away from the channel. */
 bool detach_stdio(void);
 
-/* Blocks all signals that can be blocked, so that nobody of the same user stops us by a polite one. */
+/* Blocks all signals that can be blocked, so that nobody of the same user stops us by a polite one; none stays ignored. */
 void block_signals(void);
 /* A descriptor that is readable when a child ended. */
 int watch_children(void);
 void drain_watch(int watch);
-/* What a command expects: nothing blocked, nothing ignored. */
+/* What a command expects: nothing blocked. */
 void restore_signals(void);
 
 /* Reads a small file whole. @returns bytes read, -1 without it; the text is closed with NUL. */

@@ -70,5 +70,6 @@ function beginFrame(header: Buffer): BoxdFrame & BegunFrame {
     throw helperFault("The box sent a frame with flags that nobody knows.");
   if (length > MAX_PAYLOAD_BYTES)
     throw helperFault(`The box sent a frame of ${length} bytes; the limit is ${MAX_PAYLOAD_BYTES}.`);
-  return { type, id: header.readUInt32LE(4), payload: Buffer.alloc(length) };
+  // Filled to its end before anybody sees it.
+  return { type, id: header.readUInt32LE(4), payload: Buffer.allocUnsafeSlow(length) };
 }
