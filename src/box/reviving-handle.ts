@@ -5,10 +5,12 @@ import { SingleFlight } from "../lib/single-flight.js";
 import type {
   BoxFiles,
   BoxHandle,
+  BoxProcess,
   ExecEvent,
   ExecRequest,
   FileStreamEvent,
   ReadRequest,
+  SpawnRequest,
 } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 
@@ -51,6 +53,10 @@ export class RevivingHandle implements BoxHandle {
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     for await (const event of this.#stream((handle) => handle.exec(request, options), options))
       yield event.type === "exit" ? this.#tell(event) : event;
+  }
+
+  async spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
+    return this.#call((handle) => handle.spawn(request, options), options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -63,6 +63,8 @@ export const ERROR_CODES = {
   "box.validation": { status: 400, retryable: false },
   "box.forbidden": { status: 403, retryable: false },
   "box.not_found": { status: 404, retryable: false },
+  "box.process_not_found": { status: 404, retryable: false },
+  "box.process_conflict": { status: 409, retryable: false },
   "box.conflict": { status: 409, retryable: false },
   "box.bind_conflict": { status: 409, retryable: false },
   "box.bind_required": { status: 409, retryable: false },

@@ -24,6 +24,36 @@ export type ExecEvent =
   | { readonly type: "output"; readonly stream: "stdout" | "stderr"; readonly bytes: Uint8Array }
   | { readonly type: "exit"; readonly exit: ExecExit };
 
+export interface TerminalSize {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+export interface SpawnRequest extends Pick<ExecRequest, "argv" | "workdir" | "env"> {
+  /** Null = pipes. Else the process has a terminal of this size, and all it says there is stdout. */
+  readonly terminal: TerminalSize | null;
+}
+
+/**
+ * A process without a time limit, streamed in both directions. Disposing of it ends its whole tree, what it left behind
+ * too, and waits until nothing is left. After its end `write` and `endInput` throw `box.process_not_found`, and the other
+ * calls do nothing.
+ */
+export interface BoxProcess extends AsyncDisposable {
+  /** Output with back-pressure, then the exit; to be read once. Where the box itself ended, the exit has a note on that. */
+  readonly events: AsyncIterable<ExecEvent>;
+  /** One write at a time; resolves when all is on its way, which waits for a process that reads slowly. */
+  write(bytes: Uint8Array, options: CallOptions): Promise<void>;
+  /** The end of standard input; on a terminal the end-of-file character. */
+  endInput(options: CallOptions): Promise<void>;
+  /** Of a process with a terminal. */
+  resize(size: TerminalSize): void;
+  /** Sends TERM to every process of the tree, which may or may not end by it. */
+  terminate(): void;
+  /** Ends the whole tree. */
+  kill(): void;
+}
+
 export interface ReadRequest {
   readonly path: string;
   readonly offset: number;
@@ -106,4 +136,10 @@ export interface BoxHandle extends AsyncDisposable {
    * @throws ServiceError `box.engine_unavailable` when the outcome cannot be known: never success, never repeated.
    */
   exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent>;
+  /**
+   * Starts a process that lives until it ends, is disposed of, or the handle is. Resolves when it runs; an abort before
+   * that leaves no process.
+   * @throws ServiceError `box.forbidden` where the box is not served by the helper, and as `exec`
+   */
+  spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess>;
 }

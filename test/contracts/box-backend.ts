@@ -4,6 +4,7 @@ import type { BoxSettings, ExecExit, FileEntry } from "../../src/domain/box.js";
 import type { BoxBackend, BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle, ExecRequest, FileStreamEvent, WriteRequest } from "../../src/ports/box-handle.js";
 import type { CallOptions } from "../../src/ports/options.js";
+import { describeProcesses } from "./box-processes.js";
 
 /** A backend for one suite, and the way to leave nothing behind. */
 export interface BoxesUnderTest extends AsyncDisposable {
@@ -13,6 +14,8 @@ export interface BoxesUnderTest extends AsyncDisposable {
   newPlace(): BoxPlace;
   /** Bytes that a command prints in the back-pressure rule. */
   readonly floodBytes: number;
+  /** Whether boxes have processes that are streamed in both directions. */
+  readonly hasProcesses: boolean;
   /** Whether the mode of a directory says who may use it. */
   readonly hasDirectoryModes: boolean;
 }
@@ -25,6 +28,7 @@ export function describeBoxBackend(name: string, make: () => BoxesUnderTest): vo
     describeFiles(make);
     describeLockedOut(make);
     describeCommands(make);
+    describeProcesses(make);
   });
 }
 

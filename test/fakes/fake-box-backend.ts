@@ -3,6 +3,7 @@ import { makeExecBody } from "../../src/adapters/docker/exec-request.js";
 import type { BoxSettings } from "../../src/domain/box.js";
 import { refusedWorkdir } from "../../src/domain/command-plan.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { BOX_ENDED_NOTE } from "../../src/domain/exec-outcome.js";
 import { linkSignals } from "../../src/lib/link-signals.js";
 import type {
   BoxBackend,
@@ -11,10 +12,18 @@ import type {
   EngineFacts,
   Owned,
 } from "../../src/ports/box-backend.js";
-import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../src/ports/box-handle.js";
+import type {
+  BoxFiles,
+  BoxHandle,
+  BoxProcess,
+  ExecEvent,
+  ExecRequest,
+  SpawnRequest,
+} from "../../src/ports/box-handle.js";
 import type { CallOptions } from "../../src/ports/options.js";
-import { type FakeCommand, runFakeCommand } from "./fake-box-commands.js";
+import { type FakeCall, type FakeCommand, runFakeCommand } from "./fake-box-commands.js";
 import { FakeBoxFiles } from "./fake-box-files.js";
+import { FakeBoxProcess, FakeInput } from "./fake-box-process.js";
 import { FakeTree } from "./fake-box-tree.js";
 
 export interface FakeBoxBackendOptions {
@@ -256,14 +265,7 @@ class FakeBoxHandle implements BoxHandle {
   }
 
   async *exec(request: ExecRequest, { signal }: CallOptions): AsyncIterable<ExecEvent> {
-    makeExecBody(request, 0);
-    signal.throwIfAborted();
-    this.#deps.check();
-    if (this.#closed.signal.aborted)
-      throw new ServiceError("box.readiness", "The box was given back already.");
-    if (this.#deps.life.aborted) throw new ServiceError("box.readiness", "The box does not run.");
-    this.#makeWorkdir(request.workdir);
-    this.#deps.countExec();
+    this.#begin(request, signal);
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), request.timeoutMs);
     using stop = linkSignals(signal, limit.signal, this.#deps.life, this.#closed.signal);
@@ -283,6 +285,61 @@ class FakeBoxHandle implements BoxHandle {
     }
   }
 
+  async spawn(request: SpawnRequest, { signal }: CallOptions): Promise<BoxProcess> {
+    this.#begin({ ...request, timeoutMs: 1 }, signal);
+    await Promise.resolve();
+    signal.throwIfAborted();
+    const [terminated, killed, input] = [new AbortController(), new AbortController(), new FakeInput()];
+    const ends = [terminated.signal, killed.signal, this.#deps.life, this.#closed.signal];
+    let size = request.terminal;
+    const describeStop = (): ExecEvent => {
+      if (killed.signal.aborted || this.#closed.signal.aborted) return stoppedExit("cancelled");
+      return stoppedExit("killed", terminated.signal.aborted ? TERM_NOTE : BOX_ENDED_NOTE);
+    };
+    return new FakeBoxProcess({
+      events: this.#run({ ...request, input, size: () => size }, ends, describeStop),
+      input,
+      terminated,
+      killed,
+      resize: (other) => {
+        size = other;
+      },
+    });
+  }
+
+  /** What a process says until it ends or is stopped. */
+  async *#run(
+    of: SpawnRequest & Pick<FakeCall, "input" | "size">,
+    ends: readonly AbortSignal[],
+    describeStop: () => ExecEvent,
+  ): AsyncGenerator<ExecEvent, void> {
+    using stop = linkSignals(...ends);
+    const call = { ...of, timeoutMs: 0, tree: this.#deps.tree, signal: stop.signal };
+    const events = (this.#deps.options.commands?.(call) ?? runFakeCommand(call))[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const event = await nextOrStop(events, stop.signal);
+        if (event === null) break;
+        yield event;
+        if (event.type === "exit") return;
+      }
+      yield describeStop();
+    } finally {
+      void events.return?.();
+    }
+  }
+
+  #begin(request: ExecRequest, signal: AbortSignal): void {
+    makeExecBody(request, 0);
+    signal.throwIfAborted();
+    this.#deps.check();
+    if (this.#closed.signal.aborted)
+      throw new ServiceError("box.readiness", "The box was given back already.");
+    if (this.#deps.life.aborted) throw new ServiceError("box.readiness", "The box does not run.");
+    this.#makeWorkdir(request.workdir);
+    this.#deps.countExec();
+  }
+
   #makeWorkdir(workdir: string): void {
     const made = this.#deps.tree.walk(workdir.split("/").slice(2), "make");
     if (!made.ok) throw refusedWorkdir(workdir, made.fault);
@@ -299,10 +356,12 @@ class FakeBoxHandle implements BoxHandle {
   }
 }
 
-function stoppedExit(status: "cancelled" | "timed_out" | "killed"): ExecEvent {
+const TERM_NOTE = "The command was ended by signal 15 (SIGTERM).";
+
+function stoppedExit(status: "cancelled" | "timed_out" | "killed", note = `It was ${status}.`): ExecEvent {
   return {
     type: "exit",
-    exit: { status, exitCode: null, durationMs: 1, leftovers: 0, notes: [`It was ${status}.`] },
+    exit: { status, exitCode: null, durationMs: 1, leftovers: 0, notes: [note] },
   };
 }
 

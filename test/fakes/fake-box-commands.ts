@@ -1,12 +1,17 @@
 /** A tiny set of commands for fake boxes: what the contract and most integration tests need, and no shell. */
 import type { ExecExit } from "../../src/domain/box.js";
-import type { ExecEvent, ExecRequest } from "../../src/ports/box-handle.js";
+import type { ExecEvent, ExecRequest, TerminalSize } from "../../src/ports/box-handle.js";
+import type { FakeInput } from "./fake-box-process.js";
 import { type FakeNode, type FakeTree, partsOf } from "./fake-box-tree.js";
 
 export interface FakeCall extends ExecRequest {
   readonly tree: FakeTree;
   /** Aborts when the command is to end. */
   readonly signal: AbortSignal;
+  /** What a process is given; absent = empty, as for every command. */
+  readonly input?: FakeInput | undefined;
+  /** Absent or null = pipes. */
+  readonly size?: (() => TerminalSize | null) | undefined;
 }
 
 /** Yields output and, last, an exit. Null = not a command of this set. */
@@ -61,8 +66,9 @@ type Program = (call: FakeCall, words: readonly string[]) => AsyncIterable<ExecE
 const PROGRAMS: ReadonlyMap<string, Program> = new Map<string, Program>([
   ["true", always(exited(0))],
   ["false", always(exited(1))],
-  // Standard input is empty, so it ends at once.
-  ["cat", always(exited(0))],
+  ["cat", printInput],
+  ["stty", printSize],
+  ["read", readLine],
   [
     "kill",
     always(
@@ -127,6 +133,25 @@ async function* sleepFor({ signal }: FakeCall, [seconds = "0"]: readonly string[
     signal.addEventListener("abort", wake, { once: true });
   });
   yield exited(0);
+}
+
+/** What is given, until its end; without any it ends at once. */
+async function* printInput({ input }: FakeCall): AsyncIterable<ExecEvent> {
+  for (let bytes = await input?.next(); bytes instanceof Uint8Array; bytes = await input?.next())
+    yield { type: "output", stream: "stdout", bytes };
+  yield exited(0);
+}
+
+/** `stty size`. */
+async function* printSize({ size }: FakeCall): AsyncIterable<ExecEvent> {
+  const terminal = size?.() ?? null;
+  if (terminal !== null) yield printed(`${terminal.rows} ${terminal.columns}\r\n`);
+  yield exited(terminal === null ? 1 : 0);
+}
+
+async function* readLine({ input }: FakeCall): AsyncIterable<ExecEvent> {
+  const line = await input?.next();
+  yield exited(line instanceof Uint8Array ? 0 : 1);
 }
 
 /** `head -c N /dev/zero`. */

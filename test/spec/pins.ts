@@ -88,6 +88,8 @@ export const PINNED_CODES: readonly string[] = [
   "box.validation 400",
   "box.forbidden 403",
   "box.not_found 404",
+  "box.process_conflict 409",
+  "box.process_not_found 404",
   "box.conflict 409",
   "box.bind_conflict 409",
   "box.bind_required 409",

@@ -1,12 +1,14 @@
 /** One command in a box, from its first frame to the end of the last process it left behind. */
 import type { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, CommandExit, StopReason } from "../../domain/exec-outcome.js";
-import { readDone, readExit, readIndex, readStarted, readWord } from "./answers.js";
+import type { TerminalSize } from "../../ports/box-handle.js";
+import { readCredit, readDone, readExit, readIndex, readStarted, readWord } from "./answers.js";
 import type { BoxdConnection, FrameSink } from "./boxd-connection.js";
+import { CommandInput } from "./command-input.js";
 import { CommandOutput, type OutputStream } from "./command-output.js";
 import { FieldWriter } from "./fields.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
-import { ASK, HEAR, KILL_DISCARD, KILL_TREE, SAY } from "./protocol.js";
+import { ASK, HEAR, KILL_DISCARD, KILL_TERM, KILL_TREE, SAY } from "./protocol.js";
 import type { DiskUse, Watched } from "./quota-watch.js";
 
 /** The helper gets so long to end a tree before stronger means are used; it kills a silent supervisor after one second. */
@@ -29,18 +31,24 @@ export interface BoxdCommandDeps {
 
 export class BoxdCommand implements FrameSink, Watched {
   readonly output: CommandOutput;
+  /** Of a command whose input is streamed. */
+  readonly input: CommandInput;
   readonly connection: BoxdConnection;
+  /** When it runs, or has ended without that. Never rejects. */
+  readonly begun: Promise<void>;
   /** When the foreground process ended, or the helper was lost. Never rejects. */
   readonly ending: Promise<CommandEnding>;
   /** When nothing of the command is left, or the helper was lost. Never rejects. */
   readonly gone: Promise<void>;
   readonly #id: number;
   readonly #onStuck: () => void;
+  #begin: () => void = () => undefined;
   #end: (ending: CommandEnding) => void = () => undefined;
   #leave: () => void = () => undefined;
   #started: BoxCounters | null = null;
   #hasEnded = false;
   #isGone = false;
+  #isLost = false;
   #stopReason: StopReason | null = null;
   #strike: DiskUse | null = null;
   #escalation: NodeJS.Timeout | null = null;
@@ -49,6 +57,9 @@ export class BoxdCommand implements FrameSink, Watched {
   constructor({ connection, body, onStuck }: BoxdCommandDeps) {
     this.connection = connection;
     this.#onStuck = onStuck;
+    this.begun = new Promise((resolve) => {
+      this.#begin = resolve;
+    });
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -57,6 +68,12 @@ export class BoxdCommand implements FrameSink, Watched {
     });
     this.output = new CommandOutput((stream, bytes) => this.#grant(stream, bytes));
     this.#id = connection.ask(ASK.spawn, body, this);
+    this.input = new CommandInput(connection, this.#id);
+  }
+
+  /** Whether it ran. */
+  get hasBegun(): boolean {
+    return this.#started !== null;
   }
 
   get hasEnded(): boolean {
@@ -65,6 +82,11 @@ export class BoxdCommand implements FrameSink, Watched {
 
   get isGone(): boolean {
     return this.#isGone;
+  }
+
+  /** Whether the helper was lost before all of the command was gone. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   /** Why the service stopped the command; null when it did not. */
@@ -94,11 +116,25 @@ export class BoxdCommand implements FrameSink, Watched {
     this.#kill(0);
   }
 
+  /** Sends TERM to the whole tree; what comes of it is up to the tree. */
+  terminate(): void {
+    if (!this.#isGone) this.#sayKill(KILL_TERM, 0);
+  }
+
+  resize({ rows, columns }: TerminalSize): void {
+    if (!this.#hasEnded)
+      this.connection.say(SAY.resize, this.#id, new FieldWriter().u16(rows).u16(columns).finish());
+  }
+
   #kill(flags: number): void {
     this.output.release();
     if (this.#isGone || this.#escalation !== null) return;
     this.#escalation = setTimeout(this.#onStuck, RUNG_ONE_MS);
-    this.connection.say(SAY.kill, this.#id, new FieldWriter().u8(KILL_TREE).u8(flags).finish());
+    this.#sayKill(KILL_TREE, flags);
+  }
+
+  #sayKill(mode: number, flags: number): void {
+    this.connection.say(SAY.kill, this.#id, new FieldWriter().u8(mode).u8(flags).finish());
   }
 
   take(frame: BoxdFrame): void {
@@ -109,7 +145,10 @@ export class BoxdCommand implements FrameSink, Watched {
       case HEAR.started:
         if (this.#started !== null || this.#hasEnded) throw helperFault("The box started a command twice.");
         this.#started = readStarted(frame);
+        this.#begin();
         return;
+      case HEAR.credit:
+        return this.input.grant(readCredit(frame));
       case HEAR.exit:
         return this.#conclude({ type: "exit", exit: readExit(frame) });
       case HEAR.fault:
@@ -124,6 +163,7 @@ export class BoxdCommand implements FrameSink, Watched {
   }
 
   lose(cause: ServiceError): void {
+    this.#isLost = true;
     if (!this.#hasEnded) this.#conclude({ type: "lost", cause });
     this.#settle();
   }
@@ -137,6 +177,8 @@ export class BoxdCommand implements FrameSink, Watched {
     if (this.#hasEnded) throw helperFault("The box ended a command twice.");
     this.#hasEnded = true;
     this.output.close();
+    this.input.close();
+    this.#begin();
     this.#end(ending);
   }
 

@@ -12,7 +12,14 @@ import {
   statusOfStop,
   stopNotes,
 } from "../../domain/exec-outcome.js";
-import type { BoxFiles, BoxHandle, ExecEvent, ExecRequest } from "../../ports/box-handle.js";
+import type {
+  BoxFiles,
+  BoxHandle,
+  BoxProcess,
+  ExecEvent,
+  ExecRequest,
+  SpawnRequest,
+} from "../../ports/box-handle.js";
 import type { Clearing } from "../../ports/box-helper.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
@@ -20,6 +27,7 @@ import type { CallOptions } from "../../ports/options.js";
 import { BoxdCommand, type CommandEnding } from "./boxd-command.js";
 import type { BoxdConnection } from "./boxd-connection.js";
 import { BoxdFiles } from "./boxd-files.js";
+import { BoxdProcess } from "./boxd-process.js";
 import { askSpawn } from "./questions.js";
 import type { DiskUse, QuotaWatch } from "./quota-watch.js";
 
@@ -50,11 +58,14 @@ export interface BoxdHandleDeps {
   readonly logger: Logger;
 }
 
-interface EndedCommand {
-  readonly command: BoxdCommand;
-  readonly request: ExecRequest;
+interface Ended {
   readonly ending: CommandEnding;
   readonly durationMs: number;
+}
+
+interface EndedCommand extends Ended {
+  readonly command: BoxdCommand;
+  readonly request: Pick<ExecRequest, "workdir" | "timeoutMs">;
 }
 
 export class BoxdHandle implements BoxHandle {
@@ -71,28 +82,44 @@ export class BoxdHandle implements BoxHandle {
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     const plan = planCommand(request, MAX_COMMAND_BYTES);
-    const body = askSpawn(plan, request.timeoutMs + SECOND_LINE_MS);
+    const body = askSpawn(plan, { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null });
     options.signal.throwIfAborted();
     this.#requireOpen();
     const startedAt = this.#deps.clock.elapsed();
     const command = await this.#start(body, options);
-    const ended = command.ending.then((ending) => ({
-      ending,
-      durationMs: Math.round(this.#deps.clock.elapsed() - startedAt),
-    }));
+    const ended = this.#timed(command, startedAt);
     const cancel = (): void => command.stop("cancelled");
     const timer = setTimeout(() => command.stop("timed_out"), request.timeoutMs);
     options.signal.addEventListener("abort", cancel, { once: true });
     if (options.signal.aborted) cancel();
     try {
-      for (let piece = await command.output.next(); piece !== null; piece = await command.output.next())
-        yield { type: "output", ...piece };
-      yield { type: "exit", exit: await this.#conclude({ command, request, ...(await ended) }) };
+      yield* this.#tell(command, request, ended);
     } finally {
       clearTimeout(timer);
       options.signal.removeEventListener("abort", cancel);
       await this.#abandon(command);
     }
+  }
+
+  async spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
+    const plan = planCommand(request, MAX_COMMAND_BYTES);
+    const body = askSpawn(plan, { timeoutMs: 0, input: request.terminal ?? "stream" });
+    options.signal.throwIfAborted();
+    this.#requireOpen();
+    const startedAt = this.#deps.clock.elapsed();
+    const command = await this.#start(body, options);
+    const ended = this.#timed(command, startedAt);
+    const cancel = (): void => command.stop("abandoned");
+    options.signal.addEventListener("abort", cancel, { once: true });
+    if (options.signal.aborted) cancel();
+    await command.begun;
+    options.signal.removeEventListener("abort", cancel);
+    if (options.signal.aborted || !command.hasBegun) await this.#refuseSpawn(command, request, options);
+    return new BoxdProcess({
+      command,
+      events: this.#tell(command, { ...request, timeoutMs: 0 }, ended),
+      end: async () => this.#endCommand(command),
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -118,6 +145,33 @@ export class BoxdHandle implements BoxHandle {
     return command;
   }
 
+  async #timed(command: BoxdCommand, startedAt: number): Promise<Ended> {
+    const ending = await command.ending;
+    return { ending, durationMs: Math.round(this.#deps.clock.elapsed() - startedAt) };
+  }
+
+  async *#tell(
+    command: BoxdCommand,
+    request: EndedCommand["request"],
+    ended: Promise<Ended>,
+  ): AsyncGenerator<ExecEvent, void> {
+    for (let piece = await command.output.next(); piece !== null; piece = await command.output.next())
+      yield { type: "output", ...piece };
+    yield { type: "exit", exit: await this.#conclude({ command, request, ...(await ended) }) };
+  }
+
+  /** @throws why the process does not run; nothing of it is left */
+  async #refuseSpawn(command: BoxdCommand, request: SpawnRequest, options: CallOptions): Promise<never> {
+    const ending = command.hasEnded ? await command.ending : null;
+    await this.#endCommand(command);
+    options.signal.throwIfAborted();
+    if (ending?.type === "fault") throw await this.#refuse(request, ending.word);
+    throw new ServiceError(
+      "box.engine_unavailable",
+      "The helper in the box was lost while it started a process.",
+    );
+  }
+
   async #conclude({ command, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
     if (ending.type === "fault") throw await this.#refuse(request, ending.word);
     if (ending.type === "lost") return this.#concludeLost(command, request, durationMs);
@@ -132,7 +186,11 @@ export class BoxdHandle implements BoxHandle {
   }
 
   /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell what became of the box */
-  async #concludeLost(command: BoxdCommand, request: ExecRequest, durationMs: number): Promise<ExecExit> {
+  async #concludeLost(
+    command: BoxdCommand,
+    request: EndedCommand["request"],
+    durationMs: number,
+  ): Promise<ExecExit> {
     const status = statusOfStop(command.stopReason);
     const clearing = await this.#deps.session.recover(command.connection);
     const notes = [...stopNotes(status, request.timeoutMs), ...this.#clearingNotes(clearing, command)];
@@ -140,7 +198,7 @@ export class BoxdHandle implements BoxHandle {
   }
 
   /** A box that takes no process is cleared when nothing of this lease runs; what runs may end by itself. */
-  async #refuse(request: ExecRequest, word: string): Promise<ServiceError> {
+  async #refuse(request: Pick<ExecRequest, "workdir">, word: string): Promise<ServiceError> {
     if (word !== "busy") return refusedWorkdir(request.workdir, word);
     const { session } = this.#deps;
     const notes = this.#commands.size > 1 ? [] : this.#clearingNotes(await session.clear(), null);
@@ -168,10 +226,14 @@ export class BoxdHandle implements BoxHandle {
   async #close(): Promise<void> {
     const commands = [...this.#commands];
     for (const command of commands) command.stop("abandoned");
-    for (const command of commands) {
-      await command.gone;
-      if (command.connection.end !== null) await this.#recover(command);
-    }
+    for (const command of commands) await this.#endCommand(command);
+  }
+
+  /** Ends a command and what it left. */
+  async #endCommand(command: BoxdCommand): Promise<void> {
+    command.stop("abandoned");
+    await command.gone;
+    if (command.isLost) await this.#recover(command);
   }
 
   /** An engine that does not answer leaves this to the next use of the box. */

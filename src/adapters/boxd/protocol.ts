@@ -19,6 +19,7 @@ export const SAY = {
   data: 0x05,
   end: 0x06,
   kill: 0x07,
+  resize: 0x09,
 } as const;
 
 /** What the service asks for. */
@@ -61,6 +62,11 @@ export type HearType = Numbers<typeof HEAR>;
 
 /** How a request ended. */
 export const DONE = { complete: 0, cancelled: 1, lost: 2, refused: 3 } as const;
+/** How a command's standard input is served; without either it is empty. */
+export const SPAWN_INPUT = 1;
+export const SPAWN_TERMINAL = 2;
+/** TERM to the whole tree. */
+export const KILL_TERM = 1;
 export const KILL_TREE = 2;
 /** Output that is still to come is not wanted. */
 export const KILL_DISCARD = 1;

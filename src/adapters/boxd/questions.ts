@@ -1,9 +1,9 @@
 /** What the helper is asked, as payloads. Pure. Paths go as text below the workspace, so that none can begin elsewhere. */
 import type { CommandPlan } from "../../domain/command-plan.js";
 import { toTarget } from "../../domain/workspace-target.js";
-import type { ListRequest, ReadRequest, WriteRequest } from "../../ports/box-handle.js";
+import type { ListRequest, ReadRequest, TerminalSize, WriteRequest } from "../../ports/box-handle.js";
 import { FieldWriter } from "./fields.js";
-import { MAX_REQUEST_BYTES } from "./protocol.js";
+import { MAX_REQUEST_BYTES, SPAWN_INPUT, SPAWN_TERMINAL } from "./protocol.js";
 
 /** Bytes that the helper may have on its way to one request, or to one stream of a command, headers included. */
 export const WINDOW_BYTES = 512 * 1024;
@@ -70,19 +70,32 @@ export function askList({ path, depth, maxEntries, skip }: ListRequest): Buffer 
     .finish();
 }
 
-/** @param timeoutMs after which the helper stops the command by itself */
-export function askSpawn({ argv, env, parts }: CommandPlan, timeoutMs: number): Buffer {
+/** How a command is begun. */
+export interface SpawnFacts {
+  /** After which the helper stops the command by itself; 0 = never. */
+  readonly timeoutMs: number;
+  /** Null = empty. */
+  readonly input: "stream" | TerminalSize | null;
+}
+
+export function askSpawn({ argv, env, parts }: CommandPlan, { timeoutMs, input }: SpawnFacts): Buffer {
+  const terminal = input === "stream" ? null : input;
   return new FieldWriter()
     .u32(WINDOW_BYTES)
     .texts(argv)
     .texts(Object.entries(env).map(([name, value]) => `${name}=${value}`))
     .text(parts.join("/"))
-    .u8(0)
-    .u16(0)
-    .u16(0)
+    .u8(spawnFlags(input))
+    .u16(terminal?.rows ?? 0)
+    .u16(terminal?.columns ?? 0)
     .u64(Math.round(timeoutMs))
     .u32(0)
     .finish();
+}
+
+function spawnFlags(input: SpawnFacts["input"]): number {
+  if (input === null) return 0;
+  return input === "stream" ? SPAWN_INPUT : SPAWN_INPUT | SPAWN_TERMINAL;
 }
 
 /** Cuts a selection into as few requests as the protocol's limit allows. */

@@ -72,6 +72,14 @@ export class DockerBoxHandle implements BoxHandle {
     }
   }
 
+  /** Workers give a command no input and no terminal, and nobody could end it after the service is gone. */
+  async spawn(): Promise<never> {
+    await Promise.resolve();
+    throw new ServiceError("box.forbidden", "Boxes of this engine have no jobs and no terminals.", {
+      hint: "The helper is missing: make its image with `npm run image`, then restart the service.",
+    });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing ??= this.#close();
     await this.#closing;

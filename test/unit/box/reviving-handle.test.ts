@@ -105,6 +105,18 @@ describe("RevivingHandle", () => {
     expect(count.reopened).toBe(1);
   });
 
+  it("starts a process in another box when its own is gone", async () => {
+    const { handle, count, lose } = await aHandle();
+    lose();
+    await using process = await handle.spawn(
+      { argv: ["true"], workdir: ROOT, env: {}, terminal: null },
+      ENDLESS,
+    );
+    expect((await collect(process.events)).at(-1)).toMatchObject({ exit: { exitCode: 0 } });
+    expect(count.reopened).toBe(1);
+    await handle[Symbol.asyncDispose]();
+  });
+
   it("repeats nothing when the box runs as it did, or cannot be had: the failure stands", async () => {
     const { count, echo, lose } = await aHandle(false);
     lose();
@@ -128,6 +140,9 @@ describe("RevivingHandle", () => {
       },
       async *exec() {
         yield { type: "output", stream: "stdout", bytes: Buffer.from("a") };
+        throw lost;
+      },
+      spawn: async () => {
         throw lost;
       },
       [Symbol.asyncDispose]: async () => {},

@@ -25,6 +25,7 @@ describeBoxBackend("fake", () => {
     settings: SETTINGS,
     floodBytes: 1024 * 1024,
     hasDirectoryModes: false,
+    hasProcesses: true,
     newPlace: () => {
       count += 1;
       return {

@@ -70,6 +70,7 @@ export class FakeToolBox implements ToolBox, BoxFiles {
   readonly handle: BoxHandle = {
     files: this,
     exec: (request, options) => this.#exec(request, options),
+    spawn: () => Promise.reject(new Error("Tools start processes as jobs only.")),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 

@@ -3,7 +3,7 @@ import { BoxdHelper } from "../../../../src/adapters/boxd/boxd-helper.js";
 import { ASK, HEAR, SAY } from "../../../../src/adapters/boxd/protocol.js";
 import type { ExecExit } from "../../../../src/domain/box.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
-import type { BoxHandle, ExecRequest } from "../../../../src/ports/box-handle.js";
+import type { BoxHandle, ExecRequest, SpawnRequest } from "../../../../src/ports/box-handle.js";
 import type { Clearing, HelperGround } from "../../../../src/ports/box-helper.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
@@ -11,6 +11,7 @@ import { exitPayload, ScriptedChannel } from "./scripted-channel.js";
 
 const FOREVER = { signal: new AbortController().signal };
 const COMMAND: ExecRequest = { argv: ["true"], workdir: "/workspace", env: {}, timeoutMs: 5000 };
+const PROCESS: SpawnRequest = { argv: ["cat"], workdir: "/workspace", env: {}, terminal: null };
 const STARTED = Buffer.alloc(28);
 
 type Script = (channel: ScriptedChannel) => void;
@@ -142,6 +143,49 @@ describe("BoxdSession", () => {
     await using session = serve(ground);
     await expect(session.ready(FOREVER)).rejects.toMatchObject({ code: "box.engine_unavailable" });
     expect(ground.did).toEqual(["open"]);
+  });
+
+  it("holds the helper to the window of a process's input", async () => {
+    const greedy: Script = (channel) => {
+      channel.hello();
+      channel.onAsked = ({ type, id }) => {
+        if (type === ASK.spawn) channel.say(HEAR.started, id, STARTED);
+        if (type === SAY.data) channel.say(HEAR.credit, id, Buffer.of(255, 255, 255, 0));
+      };
+    };
+    const ground = new ScriptedGround(greedy);
+    await using session = serve(ground);
+    await using process = await session.lease().spawn(PROCESS, FOREVER);
+    await process.write(Buffer.from("x"), FOREVER);
+    const events = [];
+    for await (const event of process.events) events.push(event);
+    expect(events).toMatchObject([{ type: "exit", exit: { status: "killed" } }]);
+    await expect(process.write(Buffer.from("x"), FOREVER)).rejects.toMatchObject({
+      code: "box.process_not_found",
+    });
+    expect(ground.did).toEqual(["open", "clear"]);
+  });
+
+  it("says that a helper was lost or refused while it started a process, and leaves nothing", async () => {
+    const ground = new ScriptedGround(dying);
+    await using session = serve(ground);
+    const box = session.lease();
+    await expect(box.spawn(PROCESS, FOREVER)).rejects.toMatchObject({ code: "box.engine_unavailable" });
+    expect(ground.did).toEqual(["open", "clear"]);
+    const full = new ScriptedGround((channel) => {
+      channel.hello();
+      channel.onAsked = ({ type, id }) => {
+        if (type !== ASK.spawn) return;
+        channel.say(
+          HEAR.fault,
+          id,
+          Buffer.concat([Buffer.alloc(4, 255), Buffer.of(4, 0, 0, 0), Buffer.from("busy")]),
+        );
+        channel.say(HEAR.done, id, Buffer.of(3));
+      };
+    });
+    await using other = serve(full);
+    await expect(other.lease().spawn(PROCESS, FOREVER)).rejects.toMatchObject({ code: "box.readiness" });
   });
 
   it("ends what a lease left, and nothing else", async () => {

@@ -39,6 +39,7 @@ const BOX: ToolBox = {
     exec: async function* () {
       yield* [];
     },
+    spawn: async () => Promise.reject(new Error("No process.")),
     [Symbol.asyncDispose]: async () => undefined,
   },
   attachments: [],
