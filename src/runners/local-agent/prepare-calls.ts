@@ -33,6 +33,9 @@ export interface PrepareDeps {
   readonly usedIds: Set<string>;
 }
 
+/** Calls of one reply that run. What waits for what is decided over all of them at once, and each one is an entry of the history. */
+export const MAX_CALLS_PER_REPLY = 128;
+
 const OUTPUT_LIMIT = /^(length|max_tokens|max_output_tokens|model_length)$/i;
 
 /** Whether the model stopped because its output limit struck. */
@@ -50,14 +53,23 @@ export async function prepareCalls(
   for (const [position, call] of reply.calls.entries()) {
     const isCut = stoppedAtLimit(reply) && position === reply.calls.length - 1;
     const tool = deps.offer.tools.get(call.name);
-    if (tool !== undefined) prepared.push(...prepareKnown(call, { tool, isCut, deps }));
+    if (prepared.length >= MAX_CALLS_PER_REPLY) prepared.push(refused(call, tooManyText(reply), deps));
+    else if (tool !== undefined) prepared.push(...prepareKnown(call, { tool, isCut, deps }));
     else {
       const error = await explainMissing(call.name, { deps, isRepeated: told.has(call.name) }, options);
       told.add(call.name);
       prepared.push(refused(call, error, deps));
     }
   }
-  return prepared;
+  return prepared.map((one, position) =>
+    position < MAX_CALLS_PER_REPLY || one.plan.kind === "refuse"
+      ? one
+      : { ...one, plan: { kind: "refuse", error: tooManyText(reply), isCut: false } },
+  );
+}
+
+function tooManyText({ calls }: Reply): string {
+  return `Not executed: only the first ${MAX_CALLS_PER_REPLY} tool calls of one reply run, and this reply made ${calls.length} calls. Make the rest in the next reply, or do the work in one command.`;
 }
 
 /** Every call gets the same answer: nothing of it runs (§6.6). */

@@ -9,6 +9,7 @@ import { type RunEvent, TERMINAL_EVENTS } from "../../../src/domain/run.js";
 import type { IncomingContent, MessageRequest } from "../../../src/runs/run-request.js";
 import { nativeTools } from "../../../src/tools/native/index.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
+import { Gate } from "../../fakes/gate.js";
 import { HeldRuns } from "../../fakes/held-runner.js";
 import { failed, message, ScriptedRunner } from "../../fakes/scripted-runner.js";
 import { aChat, aPipeline, aRequest, CALLER } from "../../support/builders.js";
@@ -194,6 +195,24 @@ describe("ServeRuns: idempotency keys", () => {
       Array.from({ length: 5 }, () => ["file_1"]),
     );
     expect(runner.contexts).toHaveLength(1);
+    expect((await world.serve.list(CALLER, { limit: 10 })).runs).toHaveLength(1);
+  });
+
+  it("makes one run of a key, however long the request takes to be made into one", async () => {
+    const { world } = aHeldWorld();
+    await using _closing = world;
+    const { blobs } = world.stores;
+    const gate = new Gate();
+    const stage = blobs.stage.bind(blobs);
+    blobs.stage = async () => {
+      await gate.opened;
+      return stage();
+    };
+    const fields = { ...keyed("k1"), contents: [aBase64File("a,b")] };
+    const posts = Array.from({ length: 5 }, () => send(world, "Hello", fields));
+    await tick();
+    gate.open();
+    expect(new Set(await Promise.all(posts)).size).toBe(1);
     expect((await world.serve.list(CALLER, { limit: 10 })).runs).toHaveLength(1);
   });
 

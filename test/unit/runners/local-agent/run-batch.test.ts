@@ -78,6 +78,40 @@ describe.each(BOTH_MODES)("a batch, $mode", ({ streaming }) => {
     expect(most).toBe(16);
   });
 
+  it("runs the first 128 calls of a reply, tells the model of the rest, and answers every one", async () => {
+    let ran = 0;
+    const tool: FakeTool = {
+      effect: { kind: "box.files", access: "write", pathFields: ["path"] },
+      run: () => {
+        ran += 1;
+        return "ok";
+      },
+    };
+    const many = Array.from({ length: 3000 }, (_none, i) => ({
+      name: "write",
+      arguments: { path: `f${i}` },
+    }));
+    using model = new ScriptedModel([calls([...many, { name: "nonsense" }]), text("Done.")]);
+    const run = await runAgent({ streaming, models: { main: model }, ...BOX, tools: { write: tool } });
+    const [, ...answers] = run.sentAfterUser(1);
+    expect([ran, answers.length, run.started.length]).toEqual([128, 3001, 3001]);
+    expect(answers[127]?.content).toBe("ok");
+    expect(new Set(answers.slice(128).map(({ content }) => content))).toEqual(
+      new Set([
+        "Error: Not executed: only the first 128 tool calls of one reply run, and this reply made 3001 calls. Make the rest in the next reply, or do the work in one command.",
+      ]),
+    );
+    expect(run.completed.data.finish_reason).toBe("stop");
+  });
+
+  it("counts every object of one call that holds several", async () => {
+    const objects = Array.from({ length: 200 }, (_none, i) => JSON.stringify({ i })).join("");
+    using model = new ScriptedModel([calls([{ name: "t", arguments: objects }]), text("Done.")]);
+    const run = await runAgent({ streaming, models: { main: model }, tools: { t: {} } });
+    expect(run.ended.filter(({ error }) => error === undefined)).toHaveLength(128);
+    expect(run.ended).toHaveLength(200);
+  });
+
   it("goes by declared effects, never by names", async () => {
     proves("LOOP-06");
     const stage = new Stage();
