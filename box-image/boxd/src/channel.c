@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "facts.h"
+#include "relay.h"
 #include "requests.h"
 #include "sys.h"
 
@@ -28,7 +29,7 @@ void break_off(struct server *server, const char *why)
 void say_hello(struct server *server)
 {
     struct counters counters = read_counters();
-    uint32_t features = FEATURE_TAR;
+    uint32_t features = FEATURE_TAR | FEATURE_RELAY;
     features |= server->root.has_openat2 ? FEATURE_OPENAT2 : 0;
     features |= counters.memory_kills >= 0 ? FEATURE_COUNTERS : 0;
     struct writer writer = writer_on(outbox_payload(&server->outbox), MAX_PAYLOAD);
@@ -105,6 +106,11 @@ static void take_contents(struct server *server, const struct frame *frame)
 {
     struct command *command = command_find(server, frame->id);
     struct file_request *request = command == NULL ? request_find(server, frame->id) : NULL;
+    struct connection *connection = relay_find(server, frame->id);
+    if (connection != NULL && frame->type == HOST_END)
+        connection_end(connection);
+    else if (connection != NULL && !connection_accept(connection, frame->payload))
+        break_off(server, "more contents than the window of a connection allows");
     struct inflow *inflow = command != NULL ? &command->input : request != NULL ? &request->input : NULL;
     /* What ended meanwhile, or takes no contents, loses nothing by them. */
     if (inflow == NULL || inflow->ring == NULL)
@@ -120,12 +126,17 @@ static void add_credit(struct server *server, const struct frame *frame)
     uint32_t amount = take_u32(&reader);
     struct command *command = command_find(server, frame->id);
     struct file_request *request = request_find(server, frame->id);
+    struct connection *connection = relay_find(server, frame->id);
     if (stream >= STREAMS)
         break_off(server, "credit for a stream that does not exist");
     else if (command != NULL)
         command_add_credit(command, stream, amount);
     else if (request != NULL)
         request_add_credit(request, amount);
+    else if (connection != NULL)
+        connection_add_credit(connection, amount);
+    else if (server->relay.is_used && server->relay.id == frame->id)
+        relay_add_openings(&server->relay, amount);
 }
 
 static void steer(struct server *server, const struct frame *frame)
@@ -154,10 +165,15 @@ static void cancel(struct server *server, const struct frame *frame)
 {
     struct command *command = command_find(server, frame->id);
     struct file_request *request = request_find(server, frame->id);
+    struct connection *connection = relay_find(server, frame->id);
     if (command != NULL)
         command_kill(command, KILL_TREE, KILL_DISCARD);
     else if (request != NULL)
         request_cancel(request);
+    else if (connection != NULL)
+        connection->is_cancelled = true;
+    else if (server->relay.is_used && server->relay.id == frame->id)
+        relay_cancel(&server->relay);
 }
 
 static void tell_processes(struct server *server, uint32_t id)
@@ -186,9 +202,15 @@ static void tell_usage(struct server *server, uint32_t id)
     say_done(server, id, DONE_COMPLETE);
 }
 
+static bool is_in_use(struct server *server, uint32_t id)
+{
+    return command_find(server, id) != NULL || request_find(server, id) != NULL || relay_find(server, id) != NULL ||
+           (server->relay.is_used && server->relay.id == id);
+}
+
 static void begin_request(struct server *server, const struct frame *frame)
 {
-    if (frame->id == 0 || command_find(server, frame->id) != NULL || request_find(server, frame->id) != NULL)
+    if (frame->id == 0 || is_in_use(server, frame->id))
         break_off(server, "a request with an id that is in use");
     else if (frame->type == REQUEST_SPAWN)
         command_spawn(server, frame);
@@ -196,6 +218,8 @@ static void begin_request(struct server *server, const struct frame *frame)
         tell_processes(server, frame->id);
     else if (frame->type == REQUEST_USAGE)
         tell_usage(server, frame->id);
+    else if (frame->type == REQUEST_RELAY)
+        relay_start(server, frame);
     else
         request_start(server, frame);
 }

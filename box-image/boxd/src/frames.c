@@ -3,7 +3,7 @@
 /* The types of the host are two runs without gaps. */
 static bool is_known(uint8_t type)
 {
-    return (type >= HOST_HELLO && type <= HOST_RESIZE) || (type >= REQUEST_SPAWN && type <= REQUEST_USAGE);
+    return (type >= HOST_HELLO && type <= HOST_RESIZE) || (type >= REQUEST_SPAWN && type <= REQUEST_RELAY);
 }
 
 enum frame_state frame_parse(struct bytes bytes, struct frame *frame)
@@ -61,6 +61,7 @@ static const char *shape_of(uint8_t type)
         [REQUEST_TAR_IN] = "4s8",
         [REQUEST_PROCESSES] = "",
         [REQUEST_USAGE] = "",
+        [REQUEST_RELAY] = "442",
     };
     return type < sizeof shapes / sizeof shapes[0] ? shapes[type] : NULL;
 }

@@ -15,6 +15,9 @@ enum {
     MAX_COMMANDS = 64,
     MAX_FILE_REQUESTS = 64,
     MAX_PING = 256,
+    MAX_CONNECTIONS = 64,
+    /* What the host may have on its way to one connection, headers included. */
+    RELAY_WINDOW = 131072,
 };
 
 /* The host says. */
@@ -42,6 +45,7 @@ enum {
     REQUEST_TAR_IN = 0x1a,
     REQUEST_PROCESSES = 0x1b,
     REQUEST_USAGE = 0x1c,
+    REQUEST_RELAY = 0x1d,
 };
 
 /* The box says. */
@@ -64,6 +68,10 @@ enum {
     BOX_PROCESSES = 0x90,
     BOX_USAGE = 0x91,
     BOX_TAR = 0x92,
+    BOX_RELAYING = 0x93,
+    BOX_OPENED = 0x94,
+    BOX_RECEIVED = 0x95,
+    BOX_ENDED = 0x96,
 };
 
 /* Flags of a frame. */
@@ -79,7 +87,10 @@ enum { EXIT_FLAG_MEMORY = 1, EXIT_FLAG_HELD = 2 };
 enum { LIMIT_CPU_SECONDS = 1, LIMIT_FILE_BYTES = 2, LIMIT_DESCRIPTORS = 3, LIMIT_ADDRESS_BYTES = 4 };
 enum { WRITE_CREATE = 0, WRITE_OVERWRITE = 1, WRITE_APPEND = 2 };
 enum { KIND_FILE = 0, KIND_DIRECTORY = 1, KIND_LINK = 2, KIND_OTHER = 3 };
-enum { FEATURE_OPENAT2 = 1, FEATURE_COUNTERS = 2, FEATURE_TAR = 4 };
+enum { FEATURE_OPENAT2 = 1, FEATURE_COUNTERS = 2, FEATURE_TAR = 4, FEATURE_RELAY = 8 };
+
+/* Connections that the box opens have ids from here on. */
+#define FIRST_CONNECTION 0x80000000u
 
 /* The index of a fault that is about the request as a whole. */
 #define INDEX_WHOLE 0xffffffffu

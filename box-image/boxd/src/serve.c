@@ -13,12 +13,13 @@
 #include "channel.h"
 #include "commands.h"
 #include "kill-tree.h"
+#include "relay.h"
 #include "requests.h"
 #include "sys.h"
 
 enum { SOURCES_PER_COMMAND = 4, SOURCES_PER_REQUEST = 2 };
 enum {
-    MAX_SOURCES = MAX_COMMANDS * SOURCES_PER_COMMAND + MAX_FILE_REQUESTS * SOURCES_PER_REQUEST,
+    MAX_SOURCES = MAX_COMMANDS * SOURCES_PER_COMMAND + MAX_FILE_REQUESTS * SOURCES_PER_REQUEST + 1 + MAX_CONNECTIONS,
     FIXED = 3,
     SWEEP_PAUSE_MS = 1,
 };
@@ -28,7 +29,16 @@ enum {
 #define OWN_CLEARING (1500 * MILLISECONDS)
 #define FAREWELL_LIMIT (200 * MILLISECONDS)
 
-enum source_kind { SOURCE_NEWS, SOURCE_OUTPUT, SOURCE_INPUT, SOURCE_MESSAGE, SOURCE_CONTENTS };
+enum source_kind {
+    SOURCE_NEWS,
+    SOURCE_OUTPUT,
+    SOURCE_INPUT,
+    SOURCE_MESSAGE,
+    SOURCE_CONTENTS,
+    SOURCE_PORT,
+    SOURCE_CONNECTION,
+    SOURCE_DEPARTURE,
+};
 
 struct source {
     enum source_kind kind;
@@ -70,6 +80,26 @@ static void watch_request(const struct server *server, uint8_t index, struct wat
         watch_for(list, request->input.fd, POLLOUT, (struct source){SOURCE_CONTENTS, index, 0});
 }
 
+static void watch_connection(const struct server *server, uint8_t index, struct watch_list *list)
+{
+    const struct connection *connection = &server->relay.connections[index];
+    bool may_read = connection_is_readable(connection) && outbox_has_room(&server->outbox);
+    short events = (short)((may_read ? POLLIN : 0) | (connection_wants(connection) ? POLLOUT : 0));
+    if (events != 0)
+        watch_for(list, connection->socket, events, (struct source){SOURCE_CONNECTION, index, 0});
+    else if (connection_is_idle(connection))
+        watch_for(list, connection->socket, 0, (struct source){SOURCE_DEPARTURE, index, 0});
+}
+
+static void watch_relay(const struct server *server, struct watch_list *list)
+{
+    if (relay_is_open(&server->relay) && outbox_has_room(&server->outbox))
+        watch_for(list, server->relay.listener, POLLIN, (struct source){SOURCE_PORT, 0, 0});
+    for (uint8_t index = 0; index < MAX_CONNECTIONS; index++)
+        if (server->relay.connections[index].is_used)
+            watch_connection(server, index, list);
+}
+
 static void build_watch_list(const struct server *server, struct watch_list *list)
 {
     bool has_output = server->outbox.begin < server->outbox.end;
@@ -85,11 +115,12 @@ static void build_watch_list(const struct server *server, struct watch_list *lis
     for (uint8_t index = 0; index < MAX_FILE_REQUESTS; index++)
         if (server->requests[index].is_used)
             watch_request(server, index, list);
+    watch_relay(server, list);
 }
 
 static int find_timeout(const struct server *server)
 {
-    int64_t first = 0;
+    int64_t first = relay_deadline(&server->relay);
     if (server->has_strays)
         return SWEEP_PAUSE_MS;
     for (size_t index = 0; index < MAX_COMMANDS; index++) {
@@ -101,6 +132,15 @@ static int find_timeout(const struct server *server)
         return -1;
     int64_t left = first - now_ns();
     return left <= 0 ? 0 : (int)(left / MILLISECONDS) + 1;
+}
+
+static void serve_connection(struct server *server, struct connection *connection)
+{
+    if (!connection->is_used)
+        return;
+    connection_pump(connection);
+    if (connection_is_readable(connection) && outbox_has_room(&server->outbox))
+        connection_take(connection, &server->outbox);
 }
 
 static void serve_source(struct server *server, const struct source *source)
@@ -126,6 +166,16 @@ static void serve_source(struct server *server, const struct source *source)
         break;
     case SOURCE_CONTENTS:
         inflow_pump(&request->input);
+        break;
+    case SOURCE_PORT:
+        if (has_room && relay_is_open(&server->relay))
+            relay_take_connection(server);
+        break;
+    case SOURCE_CONNECTION:
+        serve_connection(server, &server->relay.connections[source->index]);
+        break;
+    case SOURCE_DEPARTURE:
+        server->relay.connections[source->index].is_lost = true;
         break;
     }
 }
@@ -217,6 +267,7 @@ static void advance(struct server *server)
             say_credit(server, request->id, returned);
         request_advance(server, request);
     }
+    relay_advance(server);
 }
 
 static void go_round(struct server *server, struct watch_list *list)
@@ -266,6 +317,7 @@ static void clear(struct server *server)
     for (size_t index = 0; index < MAX_FILE_REQUESTS; index++)
         if (server->requests[index].is_used)
             request_cancel(&server->requests[index]);
+    relay_cancel(&server->relay);
     while (reap_children(server) && now_ns() - begin < CLEARING_LIMIT) {
         if (now_ns() - begin > OWN_CLEARING)
             kill_supervisors(server);

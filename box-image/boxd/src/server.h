@@ -1,4 +1,4 @@
-/* The resident server: one thread, one table of commands, one of file requests, one channel. */
+/* The resident server: one thread, one table of commands, one of file requests, one relay, one channel. */
 #ifndef BOXD_SERVER_H
 #define BOXD_SERVER_H
 
@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "connection.h"
 #include "files-open.h"
 #include "inflow.h"
 #include "outbox.h"
@@ -56,6 +57,20 @@ struct file_request {
     bool is_cancelled, is_done;
 };
 
+struct relay {
+    bool is_used, is_cancelled;
+    uint32_t id;
+    /* -1 once it is cancelled. */
+    int listener;
+    /* Connections that the host takes before it says more, and the bytes of each. */
+    int64_t openings;
+    uint32_t window;
+    uint32_t last_id;
+    /* Until when the port is left alone; 0 = it is not. */
+    int64_t rest_until;
+    struct connection connections[MAX_CONNECTIONS];
+};
+
 struct server {
     int in, out, watch;
     struct root root;
@@ -73,6 +88,7 @@ struct server {
     struct outbox outbox;
     struct command commands[MAX_COMMANDS];
     struct file_request requests[MAX_FILE_REQUESTS];
+    struct relay relay;
     /* Where the next round of sources begins, so that all get their turn. */
     size_t turn;
     /* Children that are nobody's: their supervisor was killed. */

@@ -7,12 +7,13 @@ import subprocess
 import threading
 
 HELLO, PING, CREDIT, CANCEL, DATA, END, KILL, SIGNAL, RESIZE = range(1, 10)
-SPAWN, STAT, LIST, READ, WRITE, REMOVE, RESET, MKDIR, RENAME, TAR_OUT, TAR_IN, PROCESSES, USAGE = range(0x10, 0x1D)
+SPAWN, STAT, LIST, READ, WRITE, REMOVE, RESET, MKDIR, RENAME, TAR_OUT, TAR_IN, PROCESSES, USAGE, RELAY = range(0x10, 0x1E)
 (B_HELLO, B_PONG, B_CREDIT, B_ERROR, B_DONE, B_FAULT, B_STARTED, B_STDOUT, B_STDERR, B_EXIT, B_ENTRY, B_BYTES,
- B_FINISHED, B_ENTRIES, B_LISTED, B_PROCESSES, B_USAGE, B_TAR) = range(0x81, 0x93)
+ B_FINISHED, B_ENTRIES, B_LISTED, B_PROCESSES, B_USAGE, B_TAR, B_RELAYING, B_OPENED, B_RECEIVED, B_ENDED) = range(0x81, 0x97)
 HEADER = struct.Struct("<IIBBH")
 CREATE, OVERWRITE, APPEND = range(3)
 MAX_PAYLOAD, IN_WINDOW = 65536, 524288
+RELAY_WINDOW, MAX_CONNECTIONS, FIRST_CONNECTION = 131072, 64, 1 << 31
 GENEROUS = 1 << 31
 WHOLE = 0xFFFFFFFF
 LIMIT = 20
@@ -77,8 +78,8 @@ class Lost(Exception):
 class Call:
     """One request: its frames in order of arrival."""
 
-    def __init__(self, client, identity):
-        self.client, self.id, self.frames, self.window, self.ready = client, identity, queue.Queue(), IN_WINDOW, threading.Condition()
+    def __init__(self, client, identity, window=IN_WINDOW):
+        self.client, self.id, self.frames, self.window, self.ready = client, identity, queue.Queue(), window, threading.Condition()
         self.is_over = False
 
     def next(self, timeout=LIMIT):
@@ -136,6 +137,7 @@ class Client:
     def start(self, source, sink, greet=True, read=True):
         self.source, self.sink, self.strange, self.ending = source, sink, [], None
         self.calls, self.identity, self.lock = {}, 0, threading.Lock()
+        self.opened = queue.Queue()
         self.channel = Call(self, 0)
         self.calls[0] = self.channel
         self.thread = threading.Thread(target=self.read, daemon=True)
@@ -175,6 +177,12 @@ class Client:
                 call.frames.put(None)
 
     def take(self, one):
+        if one.type == B_OPENED:
+            with self.lock:
+                assert one.id >= FIRST_CONNECTION and one.id not in self.calls and one.payload == b""
+                call = self.calls[one.id] = Call(self, one.id, RELAY_WINDOW)
+            self.opened.put(call)
+            return
         with self.lock:
             call = self.calls.get(one.id)
         if call is None:
@@ -351,6 +359,16 @@ class Client:
         frames, status = self.request(USAGE, b"").rest()
         assert status == 0
         return Reader(frames[0].payload).take("QQQQQqqqqqq")
+
+    def relay(self, connections=MAX_CONNECTIONS, window=GENEROUS, port=0):
+        """@returns (request, port), or (request, the word of a refusal)"""
+        call = self.request(RELAY, struct.pack("<IIH", connections, window, port))
+        answer = call.next()
+        if answer.type == B_FAULT:
+            assert call.next().payload == b"\3"
+            return call, answer.payload[8:].decode()
+        assert answer.type == B_RELAYING
+        return call, Reader(answer.payload).take("H")
 
     def ping(self, payload=b"x", timeout=LIMIT):
         self.send(frame(PING, 0, payload))

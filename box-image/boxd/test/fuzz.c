@@ -64,7 +64,7 @@ static size_t make_payload(uint8_t type, uint8_t *memory, size_t size)
 
 static size_t make_frame(uint8_t *memory, size_t size)
 {
-    uint8_t type = next_random(8) == 0 ? (uint8_t)next_random(256) : (uint8_t)(1 + next_random(REQUEST_USAGE));
+    uint8_t type = next_random(8) == 0 ? (uint8_t)next_random(256) : (uint8_t)(1 + next_random(REQUEST_RELAY));
     size_t length = make_payload(type, memory + HEADER_BYTES, size - HEADER_BYTES);
     struct frame frame = {.id = next_random(4), .type = type, .payload = {NULL, length}};
     frame_write_header(memory, &frame);

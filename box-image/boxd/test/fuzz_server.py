@@ -35,6 +35,9 @@ def requests(dice, identity):
     yield frame(RENAME, identity, WINDOW + path() + path() + b"\1")
     yield frame(TAR_OUT, identity, WINDOW + path())
     yield frame(TAR_IN, identity, WINDOW + path() + struct.pack("<Q", 1 << 20)) + frame(DATA, identity, TAR) + frame(END, identity)
+    yield frame(RELAY, identity, struct.pack("<IIH", dice.randrange(70), 1 << 16, 0)) + frame(CREDIT, identity, b"\0\1\0\0\0")
+    yield frame(RELAY, identity, struct.pack("<IIH", 1, 1, 0)) + frame(CANCEL, identity)
+    yield frame(DATA, FIRST_CONNECTION + dice.randrange(3), b"x") + frame(END, FIRST_CONNECTION + dice.randrange(3))
     yield frame(PROCESSES, identity)
     yield frame(USAGE, identity)
     yield (frame(SPAWN, identity, spawn_body(["/bin/cat"], stdin=True, window=dice.randrange(1 << 20))) +
@@ -81,7 +84,7 @@ def hold(seed, root):
     at = 0
     while at < len(out):
         length, _, kind, flags, zero = HEADER.unpack_from(out, at)
-        if length > MAX_PAYLOAD or flags or zero or not B_HELLO <= kind <= B_TAR:
+        if length > MAX_PAYLOAD or flags or zero or not B_HELLO <= kind <= B_ENDED:
             raise SystemExit(f"seed {seed}: broken answer")
         at += 12 + length
     if at != len(out):

@@ -1,4 +1,5 @@
 """What boxd promises, tested on the real binary: BOXD names it, BOXD_ARGUMENTS adds flags of `serve`."""
+import contextlib
 import io
 import os
 import random
@@ -190,6 +191,9 @@ class Channel(Box):
             frame(CANCEL, 1, b"x"),
             frame(END, 1, b"x"),
             frame(USAGE, 1, b"x"),
+            frame(RELAY, 1, b""),
+            frame(RELAY, 0, struct.pack("<IIH", 1, 1, 0)),
+            frame(RELAY, 1, struct.pack("<IIH", 1, 1, 0)) * 2,
             frame(STAT, 1, b"", 1) + frame(PING, 0),
             frame(STAT, 1, b"", 1) + frame(STAT, 2, b""),
             b"".join(frame(STAT, 1, b"x" * 65536, 1) for _ in range(17)),
@@ -997,6 +1001,232 @@ class Archives(Box):
         call.say(CANCEL)
         self.assertEqual(call.rest()[1], 1)
         self.assertEqual(os.listdir(self.at("in")), [])
+
+
+class Relay(Box):
+    def setUp(self):
+        super().setUp()
+        self.port = None
+        self.sockets = []
+
+    def tearDown(self):
+        for one in self.sockets:
+            one.close()
+        super().tearDown()
+
+    def listen(self, **options):
+        call, self.port = self.client.relay(**options)
+        return call
+
+    def dial(self):
+        one = socket.create_connection(("127.0.0.1", self.port), LIMIT)
+        self.sockets.append(one)
+        return one
+
+    def open(self):
+        """@returns (the program's end, the host's end)"""
+        return self.dial(), self.client.opened.get(timeout=LIMIT)
+
+    def received(self, call, count):
+        found = b""
+        while len(found) < count:
+            one = call.next()
+            self.assertEqual(one.type, B_RECEIVED)
+            found += one.payload
+        return found
+
+    def everything(self, program):
+        found = b""
+        while part := program.recv(1 << 16):
+            found += part
+        return found
+
+    def test_is_offered_and_listens_only_when_asked(self):
+        self.assertEqual(self.client.features & 8, 8)
+        call = self.listen()
+        self.dial()
+        self.client.opened.get(timeout=LIMIT)
+        call.say(CANCEL)
+        self.assertEqual(call.rest()[1], 1)
+        with self.assertRaises(ConnectionRefusedError):
+            self.dial()
+
+    def test_listens_on_the_loopback_only(self):
+        self.listen()
+        with socket.socket() as other:
+            other.bind(("127.0.0.2", self.port))
+
+    def test_carries_bytes_both_ways_and_the_end_of_each(self):
+        self.listen()
+        program, host = self.open()
+        program.sendall(b"question")
+        self.assertEqual(self.received(host, 8), b"question")
+        program.shutdown(socket.SHUT_WR)
+        self.assertEqual(host.next().type, B_ENDED)
+        host.data(b"answer" * 50_000)
+        host.end()
+        self.assertEqual(self.everything(program), b"answer" * 50_000)
+        self.assertEqual(host.rest(), ([], 0))
+
+    def test_ends_when_the_host_ends_first(self):
+        self.listen()
+        program, host = self.open()
+        host.end()
+        self.assertEqual(self.everything(program), b"")
+        program.sendall(b"late")
+        self.assertEqual(self.received(host, 4), b"late")
+        program.close()
+        frames, status = host.rest()
+        self.assertEqual(([one.type for one in frames], status), ([B_ENDED], 0))
+
+    def test_sends_within_the_credit_of_each_connection(self):
+        self.listen(window=10_000)
+        program, host = self.open()
+        program.settimeout(0.3)
+        with self.assertRaises(TimeoutError):
+            for _ in range(1000):
+                program.sendall(b"x" * 65536)
+        first = host.next()
+        other, second = self.open()
+        other.sendall(b"beside")
+        self.assertEqual(self.received(second, 6), b"beside")
+        self.client.ping()
+        self.assertTrue(host.frames.empty())
+        self.assertLessEqual(len(first.payload), 65536)
+        host.credit(len(first.payload) + 12)
+        self.assertEqual(host.next().type, B_RECEIVED)
+
+    def test_holds_no_more_than_the_window_of_a_program_that_does_not_read(self):
+        self.listen()
+        program, host = self.open()
+        sent = 0
+        with self.assertRaises(AssertionError):
+            host.ready.wait_for = lambda rule, _: rule() or threading.Event().wait(0.2) or rule()
+            while True:
+                host.data(b"y" * 4096)
+                sent += 4096
+        self.client.ping()
+        del host.ready.wait_for
+        program.settimeout(LIMIT)
+        got = 0
+        while got < sent:
+            got += len(program.recv(1 << 16))
+        host.data(b"z")
+        self.assertEqual(program.recv(10), b"z")
+
+    def test_ends_the_channel_when_the_host_sends_more_than_the_window(self):
+        self.listen()
+        _, host = self.open()
+        for _ in range(200):
+            try:
+                host.say(DATA, b"x" * 65536)
+            except OSError:
+                break
+        self.assertEqual(self.client.process.wait(10), 76)
+
+    def test_tells_a_connection_that_the_program_broke_off(self):
+        self.listen()
+        program, host = self.open()
+        program.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        program.close()
+        self.assertEqual(host.rest()[1], 2)
+
+    def test_tells_a_program_that_went_away_after_it_had_ended_its_side(self):
+        self.listen()
+        program, host = self.open()
+        program.shutdown(socket.SHUT_WR)
+        self.assertEqual(host.next().type, B_ENDED)
+        program.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        program.close()
+        self.assertEqual(host.rest()[1], 2)
+
+    def test_breaks_off_one_connection_when_told(self):
+        self.listen()
+        program, host = self.open()
+        host.say(CANCEL)
+        self.assertEqual(host.rest()[1], 1)
+        with self.assertRaises(ConnectionResetError):
+            program.recv(1)
+        other, second = self.open()
+        other.sendall(b"on")
+        self.assertEqual(self.received(second, 2), b"on")
+
+    def test_takes_as_many_connections_as_the_host_allows_and_leaves_the_others_waiting(self):
+        call = self.listen(connections=2)
+        first = [self.open() for _ in range(2)]
+        third = self.dial()
+        third.sendall(b"third")
+        self.client.ping()
+        self.assertTrue(self.client.opened.empty())
+        first[0][1].say(CANCEL)
+        self.assertEqual(first[0][1].rest()[1], 1)
+        self.client.ping()
+        self.assertTrue(self.client.opened.empty())
+        call.credit(1)
+        self.assertEqual(self.received(self.client.opened.get(timeout=LIMIT), 5), b"third")
+
+    def test_has_a_limit_of_its_own(self):
+        self.listen(connections=1000)
+        opened = [self.open() for _ in range(MAX_CONNECTIONS)]
+        late = self.dial()
+        late.sendall(b"late")
+        self.client.ping()
+        self.assertTrue(self.client.opened.empty())
+        opened[5][0].close()
+        self.assertEqual(opened[5][1].next().type, B_ENDED)
+        opened[5][1].end()
+        self.assertEqual(opened[5][1].rest()[1], 0)
+        self.assertEqual(self.received(self.client.opened.get(timeout=LIMIT), 4), b"late")
+
+    def test_survives_a_flood_of_connections(self):
+        call = self.listen()
+        def flood():
+            for number in range(1000):
+                # Some hear of their end before they have begun.
+                with contextlib.suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port), LIMIT) as one:
+                    if number % 3:
+                        one.send(b"GET")
+
+        flooding = threading.Thread(target=flood)
+        flooding.start()
+        seen = 0
+        while seen < 1000:
+            one = self.client.opened.get(timeout=LIMIT)
+            one.say(CANCEL)
+            call.credit(1)
+            seen += 1
+        flooding.join()
+        with open(f"/proc/{self.client.pid}/status", encoding="ascii") as file:
+            kib = int(file.read().split("VmRSS:")[1].split()[0])
+        if not IS_CHECKED:
+            self.assertLess(kib, 6000)
+        self.client.ping()
+
+    def test_refuses_a_port_that_is_taken_and_a_second_relay(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            self.assertEqual(self.client.relay(port=other.getsockname()[1])[1], "in_use")
+        self.listen()
+        self.assertEqual(self.client.relay()[1], "busy")
+        if USER is not None:
+            self.client.close()
+            self.client = self.connect()
+            self.assertEqual(self.client.relay(port=1)[1], "denied")
+
+    def test_ends_with_the_channel(self):
+        self.listen()
+        program, _ = self.open()
+        self.assertEqual(self.client.close(), (0, b""))
+        self.assertEqual(self.everything(program), b"")
+        with self.assertRaises(ConnectionRefusedError):
+            self.dial()
+
+    def test_leaves_no_descriptor_to_commands(self):
+        self.listen()
+        self.open()
+        self.assertEqual(self.client.sh("ls /proc/self/fd | wc -l")[1].strip(), self.client.sh("ls /proc/self/fd | wc -l")[1].strip())
+        self.assertNotIn(b"socket:", self.client.sh("ls -l /proc/self/fd")[1])
 
 
 class OtherVerbs(unittest.TestCase):
