@@ -25,6 +25,9 @@ const settings: BoxSettings = {
   workspaceQuotaMb: 1024,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 
 const mountsSchema = z.object({ Mounts: z.array(z.looseObject({ Target: z.string() })) });

@@ -21,8 +21,10 @@ import {
   toBoxSettings,
   toFileLimits,
   toHttpSettings,
+  toIdleTtlSec,
   toModelFacts,
   toModelSettings,
+  toMountRules,
   toPipelines,
 } from "./compose/feature-settings.js";
 import { probeParts } from "./compose/probe-parts.js";
@@ -195,11 +197,13 @@ async function openBase(config: Config, options: ComposeOptions, life: CleanupSt
 
 function buildBackend(config: Config, base: Base): DockerBoxBackend {
   const [engine] = config.boxes.engines;
+  const connection = parseEngineAddress(engine?.host ?? "");
   return new DockerBoxBackend({
     ...base,
-    connection: parseEngineAddress(engine?.host ?? ""),
+    connection,
     engine: engine?.name ?? "local",
     helper: new BoxdHelper({ ...base, image: HELPER_IMAGE }),
+    mounts: toMountRules(config, connection.socketPath),
   });
 }
 
@@ -211,7 +215,7 @@ function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService
       settings: toBoxSettings(config),
       profile: config.boxes.profile,
       maxBoxes: config.boxes.max_boxes,
-      idleTtlSec: config.boxes.idle_ttl_sec,
+      idleTtlSec: toIdleTtlSec(config),
       workspaceTtlDays: config.boxes.workspace_ttl_days,
     },
   );

@@ -26,6 +26,9 @@ export class BenchEngine implements AsyncDisposable {
     workspaceQuotaMb: 1024,
     execTimeoutSec: 30,
     execMaxTimeoutSec: 120,
+    runtime: null,
+    extraMounts: [],
+    env: {},
   };
   readonly docker: Docker;
   readonly backend: DockerBoxBackend;

@@ -20,12 +20,17 @@ export interface OperatorSettings {
   /** Replaces the profile's quota; 0 = none. */
   readonly workspaceQuotaMb?: Said<number>;
   readonly execTimeoutSec?: Said<number | string>;
+  readonly runtime?: Said<string>;
+  readonly extraMounts?: Said<BoxSettings["extraMounts"]>;
+  readonly env?: Said<BoxSettings["env"]>;
 }
 
-type LockableField = Exclude<keyof OperatorSettings, "image" | "execTimeoutSec">;
+/** No profile says anything of these. */
+type OwnField = "image" | "runtime" | "extraMounts" | "env";
+type LockableField = Exclude<keyof OperatorSettings, OwnField | "execTimeoutSec">;
 
 interface Profile {
-  readonly values: Omit<BoxPolicy, "image">;
+  readonly values: Omit<BoxPolicy, OwnField>;
   readonly locked: readonly LockableField[];
 }
 
@@ -93,6 +98,9 @@ export function resolveBoxPolicy(profileName: string, operator: OperatorSettings
     workspaceQuotaMb: choose("workspaceQuotaMb", operator.workspaceQuotaMb, values.workspaceQuotaMb),
     execTimeoutSec: clampTimeoutSec(operator.execTimeoutSec, values),
     execMaxTimeoutSec: values.execMaxTimeoutSec,
+    runtime: operator.runtime ?? null,
+    extraMounts: operator.extraMounts ?? [],
+    env: operator.env ?? {},
   };
 }
 
@@ -125,7 +133,7 @@ export function clampTimeoutSec(
   return Math.min(wanted, limits.execMaxTimeoutSec);
 }
 
-/** What a container is made with; timeouts belong to each command (box §11.7). */
+/** What a container is made with; timeouts and variables belong to each command (box §11.7). */
 const CONTAINER_FIELDS = [
   "image",
   "network",
@@ -135,6 +143,8 @@ const CONTAINER_FIELDS = [
   "readOnlyRootfs",
   "workspaceMode",
   "workspaceQuotaMb",
+  "runtime",
+  "extraMounts",
 ] as const satisfies readonly (keyof BoxSettings)[];
 
 /** sha256 hex over the settings that would make another container. */
@@ -145,5 +155,5 @@ export function settingsFingerprint(settings: BoxSettings): string {
 
 /** Names of the fields for which a box would have to be made anew. */
 export function findSettingsChanges(one: BoxSettings, other: BoxSettings): readonly string[] {
-  return CONTAINER_FIELDS.filter((name) => one[name] !== other[name]);
+  return CONTAINER_FIELDS.filter((name) => JSON.stringify(one[name]) !== JSON.stringify(other[name]));
 }

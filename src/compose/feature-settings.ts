@@ -1,4 +1,6 @@
 /** What each feature takes from the configuration: the file's words and units become theirs. Pure. */
+
+import type { MountRules } from "../adapters/docker/mount-sources.js";
 import type { OpenAiModelSettings } from "../adapters/openai/settings.js";
 import { resolveBoxSettings } from "../box/box-policy.js";
 import type { Config } from "../config/config-schema.js";
@@ -9,6 +11,9 @@ import type { HttpSettings } from "../http/create-app.js";
 import type { ModelFacts } from "../runs/authorise-resources.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
 import type { Pipelines } from "../runs/resolve-binding.js";
+
+/** Idle time of persistent boxes. */
+const PERSISTENT_SEC = 7 * 86_400;
 
 const DEMO_FACTS: ModelFacts = {
   id: DEMO_MODEL_ID,
@@ -88,7 +93,30 @@ export function toBoxSettings({ boxes }: Config): BoxSettings {
     workspaceMode: boxes.workspace_mode,
     workspaceQuotaMb: boxes.workspace_mb,
     execTimeoutSec: boxes.exec_timeout_sec,
+    runtime: boxes.runtime,
+    extraMounts: boxes.extra_mounts.map(({ source, target, read_only: readOnly }) => ({
+      source,
+      target,
+      readOnly,
+    })),
+    env: boxes.env,
   });
+}
+
+/** Where extra mounts may come from, and what must not get into a box with them. */
+export function toMountRules({ boxes, storage }: Config, engineSocket: string | undefined): MountRules {
+  const own = [storage.directory, storage.files, storage.database.path];
+  return {
+    allowedRoots: boxes.allowed_mount_roots,
+    ownPlaces: engineSocket === undefined ? own : [engineSocket, ...own],
+  };
+}
+
+/** Seconds; a persistent box waits longer, unless boxes are never rested anyway (box §11.2). */
+export function toIdleTtlSec({ boxes }: Config): number {
+  return boxes.persistent && boxes.idle_ttl_sec > 0
+    ? Math.max(PERSISTENT_SEC, boxes.idle_ttl_sec)
+    : boxes.idle_ttl_sec;
 }
 
 export function toHttpSettings({ server, limits, inbound }: Config, version: string): HttpSettings {

@@ -20,6 +20,17 @@ const engineSchema = z.strictObject({
   }),
 });
 
+const MAX_EXTRA_MOUNTS = 32;
+
+const hostPath = (description: string) =>
+  z.string().regex(/^\//).max(4096).meta({ description, allowed: "an absolute path" });
+
+const extraMountSchema = z.strictObject({
+  source: hostPath("Directory or file on the engine's host; links are followed before it is checked."),
+  target: hostPath("Where it is in the box; no place that a box has already."),
+  read_only: z.boolean().default(true).meta({ description: "Whether boxes may only read it." }),
+});
+
 export const boxesSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: "Whether runs may have boxes." }),
   image: z.string().min(1).max(512).default("berth-box:full").meta({ description: "Image of every box." }),
@@ -30,6 +41,10 @@ export const boxesSchema = z.strictObject({
   idle_ttl_sec: z.int().min(-1).max(2_592_000).default(300).meta({
     description: "Idle time after which a box is rested, its workspace kept; 0 or less = never.",
     unit: "s",
+  }),
+  persistent: z.boolean().default(false).meta({
+    description:
+      "Whether boxes wait 7 days before they are rested for being idle, unless boxes.idle_ttl_sec says more or never.",
   }),
   max_boxes: z.int().min(1).max(HARD_MAX_BOXES).default(64).meta({
     description: "Boxes at one time, those being created or closed included.",
@@ -66,6 +81,36 @@ export const boxesSchema = z.strictObject({
     description: "Time of a command that names none; null = the profile's. The profile's maximum stays.",
     unit: "s",
   }),
+  runtime: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/)
+    .nullable()
+    .default(null)
+    .meta({
+      description:
+        "Runtime of the engine that carries the boxes, as `runsc` or `kata`; null = the engine's own choice. Where it is missing or fails its test at start, boxes are refused.",
+      allowed: "the name of a runtime of the engine, or null",
+    }),
+  env: z
+    .record(z.string().regex(/^(?!BERTH_)[A-Za-z_][A-Za-z0-9_]*$/), z.string().max(32_768))
+    .default({})
+    .meta({
+      description:
+        "Variables of every command in a box, before the command's own. Boxes can read them: no secrets.",
+      allowed:
+        "a group of texts by names of letters, digits and underscores; those that begin with BERTH_ are taken",
+    }),
+  extra_mounts: z.array(extraMountSchema).max(MAX_EXTRA_MOUNTS).default([]).meta({
+    description: "Directories and files of the host that every box has, besides its workspace.",
+  }),
+  allowed_mount_roots: z
+    .array(hostPath("A directory inside which sources of extra mounts may lie; never `/`."))
+    .max(MAX_EXTRA_MOUNTS)
+    .default([])
+    .meta({
+      description:
+        "Directories inside which sources of extra mounts must lie, links followed. Empty = no extra mounts.",
+    }),
   engines: z
     .array(engineSchema)
     .min(1)

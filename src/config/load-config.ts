@@ -9,6 +9,7 @@ import type { ConfigFault } from "./config-fault.js";
 import type { Config, Settings } from "./config-schema.js";
 import { findCrossFaults } from "./cross-checks.js";
 import { type Environment, interpolate } from "./interpolate.js";
+import { findMountSettingFaults } from "./mount-checks.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
 
 const DEFAULT_FILE = "berth.yaml";
@@ -47,10 +48,15 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     ...filled.faults,
     ...faults.filter(({ path }) => !filled.faults.some((missing) => missing.path === path)),
     ...findCrossFaults(settings, broken),
+    ...(broken.has("boxes") ? [] : findMountSettingFaults(settings, dataDirectory(settings, source))),
     ...(broken.has("pipelines") ? [] : findPipelineFaults(settings, source)),
   ];
   if (all.length > 0) return { ok: false, file: read.file, faults: all };
   return { ok: true, file: read.file, ...completeConfig(settings, environment, source.workingDirectory) };
+}
+
+function dataDirectory({ storage }: Settings, { workingDirectory }: ConfigSource): string {
+  return resolve(workingDirectory, storage.directory);
 }
 
 function findPipelineFaults({ pipelines }: Settings, source: ConfigSource): ConfigFault[] {

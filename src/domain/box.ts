@@ -8,6 +8,15 @@ export const TOOL_RESULTS_DIR = "/workspace/.tool-results";
 export const boxStateSchema = z.enum(["none", "starting", "ready", "paused", "stopped", "lost"]);
 export type BoxState = z.infer<typeof boxStateSchema>;
 
+/** A place of the host that an operator puts into every box (box §10.4). */
+export interface ExtraMount {
+  /** Absolute path of a directory or file on the engine's host. */
+  readonly source: string;
+  /** Absolute path in the box. */
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
 /** Effective settings of a box: profile, operator's settings and locked fields already applied (box §10.2). */
 export interface BoxSettings {
   readonly image: string;
@@ -21,6 +30,11 @@ export interface BoxSettings {
   readonly workspaceQuotaMb: number;
   readonly execTimeoutSec: number;
   readonly execMaxTimeoutSec: number;
+  /** Runtime of the engine that carries the box; null = the engine's own choice. */
+  readonly runtime: string | null;
+  readonly extraMounts: readonly ExtraMount[];
+  /** Variables of every command, before the command's own. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export interface BoxStatus {

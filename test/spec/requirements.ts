@@ -1374,7 +1374,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-10",
     rule: "box §10.4",
     says: "a mount source that is not allowed / start / validation error before the engine is called",
-    issue: 3,
   },
   {
     id: "BOX-11",

@@ -32,6 +32,9 @@ export const ENGINE_SETTINGS: BoxSettings = {
   workspaceQuotaMb: 1024,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 
 /** Tests of a real engine are skipped, and counted, where none answers. */

@@ -77,6 +77,9 @@ export const BOX_SETTINGS: BoxSettings = {
   workspaceQuotaMb: 0,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 300,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 
 export const NEVER = new AbortController().signal;

@@ -1,6 +1,12 @@
 /** Create bodies for the engine, built from typed values alone; nothing from outside is merged into them (security §3.2). */
 import { createHash } from "node:crypto";
-import { BOX_HOME, type BoxSettings, TOOL_RESULTS_DIR, WORKSPACE_ROOT } from "../../domain/box.js";
+import {
+  BOX_HOME,
+  type BoxSettings,
+  type ExtraMount,
+  TOOL_RESULTS_DIR,
+  WORKSPACE_ROOT,
+} from "../../domain/box.js";
 import type { BoxPlace } from "../../ports/box-backend.js";
 import { LABEL, ownerLabels } from "./labels.js";
 
@@ -48,7 +54,7 @@ export interface BoxBodyInput {
   readonly helper?: HelperMount | null | undefined;
 }
 
-/** The body of a box; its label `berth.settings` tells it apart from one made with other values. */
+/** The body of a box, whose extra mounts have been looked up; its label `berth.settings` tells it apart from one made with other values. */
 export function makeBoxBody({
   serviceId,
   place,
@@ -60,7 +66,11 @@ export function makeBoxBody({
     ...processBody(settings.image, HOLDER, ["sleep", "infinity"]),
     HostConfig: {
       ...isolation(seccomp),
-      Mounts: [workspaceMount(place.volume, settings.workspaceMode === "ro")],
+      ...runtimeOf(settings),
+      Mounts: [
+        workspaceMount(place.volume, settings.workspaceMode === "ro"),
+        ...settings.extraMounts.map(extraMount),
+      ],
       ReadonlyRootfs: settings.readOnlyRootfs,
       Tmpfs: makeTmpfs(settings),
       ShmSize: Math.min(MAX_SHM_MIB, Math.floor(settings.memoryMb / 16)) * MIB,
@@ -126,6 +136,7 @@ export function makePreparationBody({ serviceId, place, settings, seccomp }: Pre
     ...processBody(settings.image, "0:0", ["/bin/sh", "-c", PREPARE, "prepare", String(place.uid)]),
     HostConfig: {
       ...isolation(seccomp),
+      ...runtimeOf(settings),
       CapAdd: ["CHOWN", "DAC_OVERRIDE", "FOWNER"],
       Mounts: [workspaceMount(place.volume, false)],
       ReadonlyRootfs: true,
@@ -210,6 +221,21 @@ function workspaceMount(volume: string, isReadOnly: boolean): object {
     ReadOnly: isReadOnly,
     VolumeOptions: { NoCopy: true },
   };
+}
+
+/** Changes of the host's mounts stay on the host, and the box's in the box. */
+function extraMount({ source, target, readOnly }: ExtraMount): object {
+  return {
+    Type: "bind",
+    Source: source,
+    Target: target,
+    ReadOnly: readOnly,
+    BindOptions: { Propagation: "rprivate" },
+  };
+}
+
+function runtimeOf({ runtime }: BoxSettings): object {
+  return runtime === null ? {} : { Runtime: runtime };
 }
 
 function helperMount(helper: HelperMount, isReadOnly: boolean): object {

@@ -28,6 +28,7 @@ import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
 import { HelperVolume } from "./helper-volume.js";
 import { LABEL, ownerLabels, readQuotaMib, readUid } from "./labels.js";
+import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { WorkerScripts } from "./worker-script.js";
@@ -36,6 +37,7 @@ import { WorkerScripts } from "./worker-script.js";
 const STALE_PREPARATION_MS = 2 * SHORT_LIFE_MS;
 const CREATION_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
+const NO_MOUNTS: MountRules = { allowedRoots: [], ownPlaces: [] };
 
 export interface DockerBoxBackendDeps {
   readonly connection: EngineConnection;
@@ -48,6 +50,8 @@ export interface DockerBoxBackendDeps {
   readonly ids: IdSource;
   /** Serves the boxes; without one, or where it cannot be had, the engine starts a worker for every request. */
   readonly helper?: BoxHelper | null | undefined;
+  /** What extra mounts may name; nothing if not given. */
+  readonly mounts?: MountRules | undefined;
 }
 
 export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
@@ -99,6 +103,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     options: CallOptions,
   ): Promise<void> {
     const { serviceId, ids } = this.#deps;
+    await this.#resolveMounts(settings);
     const labels = ownerLabels({ serviceId, ...place });
     requireOwner(await this.#calls.createVolume(place.volume, labels, options), labels);
     if (await this.#isMounted(place, options)) return;
@@ -113,8 +118,15 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     // Engines answer "done" to both of two starts that race; one after the other, the second finds it running.
     using _turn = await this.#starts.acquire(place.container, options);
     const { serviceId } = this.#deps;
+    const extraMounts = await this.#resolveMounts(settings);
     const helper = (await this.#helpers?.mount(options)) ?? null;
-    const body = makeBoxBody({ serviceId, place, settings, seccomp: this.#seccomp, helper });
+    const body = makeBoxBody({
+      serviceId,
+      place,
+      settings: { ...settings, extraMounts },
+      seccomp: this.#seccomp,
+      helper,
+    });
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
     else if (mustBeMadeAnew(view, body)) {
@@ -181,6 +193,11 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   async listUids(options: CallOptions): Promise<readonly number[]> {
     const containers = await this.#calls.listContainers({ label: [LABEL.uid] }, options);
     return [...new Set(containers.flatMap(({ Labels: labels }) => readUid(labels) ?? []))];
+  }
+
+  /** Before the engine hears of a box. @throws ServiceError `box.validation` */
+  async #resolveMounts({ extraMounts }: BoxSettings): Promise<BoxSettings["extraMounts"]> {
+    return resolveMounts(extraMounts, this.#deps.mounts ?? NO_MOUNTS);
   }
 
   #access({ container, uid }: BoxPlace, view: ContainerView): BoxAccess {

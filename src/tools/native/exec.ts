@@ -73,7 +73,7 @@ function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedE
     request: {
       argv: ["sh", "-lc", input.command],
       workdir: workdir.path,
-      env: { ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
+      env: { ...box.settings.env, ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
       timeoutMs: Math.max(1, Math.round(timeout.seconds * 1000)),
     },
   };

@@ -115,6 +115,14 @@ describe("settingsFingerprint", () => {
     expect(findSettingsChanges(settings, slower)).toEqual([]);
   });
 
+  it("changes with runtime and extra mounts, and not with the variables of commands", () => {
+    const extraMounts = [{ source: "/srv/a", target: "/a", readOnly: true }];
+    const other = resolveBoxSettings("default", { image, runtime: "runsc", extraMounts, env: { A: "1" } });
+    expect(findSettingsChanges(settings, other)).toEqual(["runtime", "extraMounts"]);
+    expect(findSettingsChanges({ ...other, extraMounts: [...extraMounts] }, other)).toEqual([]);
+    expect(settingsFingerprint({ ...settings, env: { A: "1" } })).toBe(settingsFingerprint(settings));
+  });
+
   it("does not depend on the order of the fields", () => {
     const turned = Object.fromEntries(Object.entries(settings).toReversed());
     expect(settingsFingerprint({ ...settings, ...turned })).toBe(settingsFingerprint(settings));

@@ -3,8 +3,10 @@ import {
   toBoxSettings,
   toFileLimits,
   toHttpSettings,
+  toIdleTtlSec,
   toModelFacts,
   toModelSettings,
+  toMountRules,
   toPipelines,
 } from "../../../src/compose/feature-settings.js";
 import { completeConfig } from "../../../src/config/complete-config.js";
@@ -51,6 +53,37 @@ describe("what features take from the configuration", () => {
   it("lets the operator's box settings replace the profile's", () => {
     const settings = toBoxSettings(configOf({ boxes: { memory_mb: 300, workspace_mb: 0 } }));
     expect(settings).toMatchObject({ memoryMb: 300, workspaceQuotaMb: 0, cpus: 1, network: "none" });
+  });
+
+  it("hands on what an operator adds to boxes, and where it may come from", () => {
+    const config = configOf({
+      storage: { directory: "/data/berth" },
+      boxes: {
+        runtime: "runsc",
+        env: { TZ: "UTC" },
+        extra_mounts: [{ source: "/srv/a", target: "/a" }],
+        allowed_mount_roots: ["/srv"],
+      },
+    });
+    expect(toBoxSettings(config)).toMatchObject({
+      runtime: "runsc",
+      env: { TZ: "UTC" },
+      extraMounts: [{ source: "/srv/a", target: "/a", readOnly: true }],
+    });
+    const own = ["/data/berth", "/data/berth/files", "/data/berth/berth.db"];
+    expect(toMountRules(config, "/run/docker.sock")).toEqual({
+      allowedRoots: ["/srv"],
+      ownPlaces: ["/run/docker.sock", ...own],
+    });
+    expect(toMountRules(config, undefined).ownPlaces).toEqual(own);
+  });
+
+  it("lets persistent boxes wait 7 days, unless more or never is said", () => {
+    const idleTtl = (boxes: object) => toIdleTtlSec(configOf({ boxes }));
+    expect(idleTtl({})).toBe(300);
+    expect(idleTtl({ persistent: true })).toBe(604_800);
+    expect(idleTtl({ persistent: true, idle_ttl_sec: 1_000_000 })).toBe(1_000_000);
+    expect(idleTtl({ persistent: true, idle_ttl_sec: 0 })).toBe(0);
   });
 
   it("gives the surface its limits, its keys and the version", () => {

@@ -15,6 +15,9 @@ const SETTINGS: BoxSettings = {
   workspaceQuotaMb: 1024,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 const FOREVER = { signal: new AbortController().signal };
 

@@ -31,6 +31,9 @@ export const SETTINGS: BoxSettings = {
   workspaceQuotaMb: 1024,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 
 interface FakeFile {

@@ -14,6 +14,9 @@ const SETTINGS: BoxSettings = {
   workspaceQuotaMb: 200,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 const PLACE = { sessionId: "ses_1", tenant: "acme", uid: 30_001, volume: "vol", container: "box" } as const;
 
@@ -120,6 +123,41 @@ describe("makeBoxBody", () => {
     expect(print({ memoryMb: 256 })).not.toBe(print({}));
     expect(print({ workspaceQuotaMb: 2000 })).not.toBe(print({ workspaceQuotaMb: 3000 }));
     expect(print({ execTimeoutSec: 5 })).toBe(print({}));
+  });
+});
+
+describe("what an operator adds to a box", () => {
+  const extraMounts = [
+    { source: "/srv/data", target: "/data", readOnly: true },
+    { source: "/srv/drop", target: "/drop", readOnly: false },
+  ];
+
+  it("is mounted beside the workspace, read-only unless said otherwise, cut off from the host's later mounts", () => {
+    const { HostConfig: host } = body({ extraMounts });
+    const mount = { Type: "bind", BindOptions: { Propagation: "rprivate" } };
+    expect(host).toMatchObject({
+      Mounts: [
+        { Target: "/workspace" },
+        { ...mount, Source: "/srv/data", Target: "/data", ReadOnly: true },
+        { ...mount, Source: "/srv/drop", Target: "/drop", ReadOnly: false },
+      ],
+    });
+    expect(print({ extraMounts })).not.toBe(print({}));
+    expect(print({ extraMounts })).not.toBe(print({ extraMounts: extraMounts.slice(1) }));
+  });
+
+  it("is the runtime of the box and of its preparation, or nothing, so that the engine chooses", () => {
+    const settings = { ...SETTINGS, runtime: "runsc", extraMounts };
+    const preparation = makePreparationBody({ serviceId: "svc", place: PLACE, settings, seccomp: "{}" });
+    expect(body({ runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
+    expect(preparation.HostConfig).toMatchObject({ Runtime: "runsc", Mounts: [{ Target: "/workspace" }] });
+    expect(body().HostConfig).not.toHaveProperty("Runtime");
+    expect(print({ runtime: "runsc" })).not.toBe(print({}));
+  });
+
+  it("is no variable of the container: those belong to each command", () => {
+    expect(body({ env: { TOKEN: "canary" } }).Env).toEqual([]);
+    expect(print({ env: { TOKEN: "canary" } })).toBe(print({}));
   });
 });
 

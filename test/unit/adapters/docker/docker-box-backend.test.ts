@@ -6,6 +6,7 @@ import { SystemClock } from "../../../../src/adapters/system/system-clock.js";
 import type { BoxSettings } from "../../../../src/domain/box.js";
 import { CountingIds } from "../../../fakes/counting-ids.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
+import { proves } from "../../../support/proves.js";
 import { textLike } from "../../../support/text-like.js";
 import { type Answer, EngineServer } from "./engine-server.js";
 
@@ -23,6 +24,9 @@ const SETTINGS: BoxSettings = {
   workspaceQuotaMb: 1024,
   execTimeoutSec: 30,
   execMaxTimeoutSec: 120,
+  runtime: null,
+  extraMounts: [],
+  env: {},
 };
 const LABELS = ownerLabels({ serviceId: "svc", sessionId: "ses_1", tenant: "main" });
 const view = (labels: object, status = "running") => ({
@@ -224,5 +228,20 @@ describe("DockerBoxBackend", () => {
     });
     expect(await engine.backend.listUids(FOREVER)).toEqual([30_001, 30_002]);
     expect(engine.calls[0]?.query.get("filters")).toBe('{"label":["berth.uid"]}');
+  });
+});
+
+describe("extra mounts", () => {
+  it.each([
+    { source: "/etc", target: "/data", readOnly: true },
+    { source: "/no/such/place", target: "/data", readOnly: true },
+  ])("are refused before the engine hears of the box: $source", async (mount) => {
+    proves("BOX-10");
+    await using engine = await anEngine({});
+    const settings = { ...SETTINGS, extraMounts: [mount] };
+    const refused = { code: "box.validation", param: "boxes.extra_mounts" };
+    await expect(engine.backend.prepareWorkspace(PLACE, settings, FOREVER)).rejects.toMatchObject(refused);
+    await expect(engine.backend.start(PLACE, settings, FOREVER)).rejects.toMatchObject(refused);
+    expect(engine.trace()).toEqual([]);
   });
 });
