@@ -1,4 +1,5 @@
 /** Builds adapters and hands them to features: the only place that knows all of them. */
+import { join } from "node:path";
 import { BoxdHelper } from "./adapters/boxd/boxd-helper.js";
 import { DemoModel } from "./adapters/demo/demo-model.js";
 import { DockerBoxBackend } from "./adapters/docker/docker-box-backend.js";
@@ -6,6 +7,7 @@ import { parseEngineAddress } from "./adapters/docker/engine-connection.js";
 import { sniffMimeType } from "./adapters/file-types/sniff-mime-type.js";
 import { FilesystemBlobStore } from "./adapters/filesystem/filesystem-blob-store.js";
 import { loadServiceIdentity } from "./adapters/filesystem/service-identity.js";
+import { LoopVolumes } from "./adapters/loop-volumes/loop-volumes.js";
 import { OpenAiChatModel } from "./adapters/openai/openai-chat-model.js";
 import { GuardedFetch } from "./adapters/outbound/guarded-fetch.js";
 import { PinoLogger, type PinoLoggerDeps } from "./adapters/pino/pino-logger.js";
@@ -196,11 +198,19 @@ async function openBase(config: Config, options: ComposeOptions, life: CleanupSt
 }
 
 function buildBackend(config: Config, base: Base): DockerBoxBackend {
-  const [engine] = config.boxes.engines;
+  const { boxes, storage } = config;
+  const [engine] = boxes.engines;
   const connection = parseEngineAddress(engine?.host ?? "");
+  const directory = join(storage.directory, "workspaces");
   return new DockerBoxBackend({
     ...base,
     connection,
+    quota: {
+      mode: boxes.quota,
+      entries: boxes.workspace_entries,
+      image: boxes.image,
+      volumes: connection.socketPath === undefined ? null : new LoopVolumes({ directory }),
+    },
     engine: engine?.name ?? "local",
     helper: new BoxdHelper({ ...base, image: HELPER_IMAGE }),
     mounts: toMountRules(config, connection.socketPath),

@@ -57,6 +57,13 @@ export const boxesSchema = z.strictObject({
     description: "Disk quota of a workspace; 0 = none, null = the profile's.",
     unit: "MiB",
   }),
+  workspace_entries: z.int().min(1000).max(1_000_000).default(100_000).meta({
+    description: "Files and directories that a workspace may hold.",
+  }),
+  quota: z.enum(["auto", "loop", "project", "watchdog"]).default("auto").meta({
+    description:
+      "What keeps the disk quota: a file system for each workspace (loop), a project quota of the engine's, or a watch while commands run; auto = the best that this machine can do. The status names what is in force.",
+  }),
   workspace_ttl_days: z.int().min(0).max(36_500).default(14).meta({
     description: "How long a workspace is kept after its last use; 0 = for ever.",
     unit: "days",

@@ -16,9 +16,17 @@ export interface CommandExit extends BoxCounters {
   readonly signal: number | null;
   /** Who ended it; `loss`: its supervisor died, and the box stopped the command for that. */
   readonly by: "exit" | "kill" | "timeout" | "quota" | "loss";
-  /** Bytes on the disk and entries of the workspace when it was measured last. */
-  readonly disk: readonly [number, number] | null;
+  /** What the workspace held when it was found full or above its limit; null when it was not. */
+  readonly disk: DiskUse | null;
   readonly leftovers: number;
+}
+
+/** What a workspace holds. */
+export interface DiskUse {
+  /** Bytes on the disk. */
+  readonly sizeBytes: number;
+  /** Files and directories; at least so many. */
+  readonly entries: number;
 }
 
 /** Limits in force, for the notes. */
@@ -27,6 +35,8 @@ export interface BoxLimits {
   readonly pids: number;
   /** 0 = none. */
   readonly quotaMib: number;
+  /** Files and directories of the workspace; `MAX_ENTRIES` if not given. */
+  readonly entries?: number | undefined;
 }
 
 export interface ExitFacts {
@@ -39,9 +49,10 @@ export interface ExitFacts {
   readonly limits: BoxLimits;
 }
 
-/** Files and directories that a workspace may hold (box §10.5). */
+/** Files and directories that a workspace may hold unless the settings say otherwise (box §10.5). */
 export const MAX_ENTRIES = 100_000;
 const MIB = 1024 * 1024;
+const MAX_FILE_MIB = 1024;
 const SIGXFSZ = 25;
 const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map([
   [1, "SIGHUP"],
@@ -112,18 +123,28 @@ function signalNote(signal: number): string {
 function limitNotes({ exit, countersAtStart, limits }: ExitFacts): string[] {
   const notes = [...quotaNotes(exit, limits), ...counterNotes(countersAtStart, exit, limits)];
   if (exit.signal === SIGXFSZ || exit.code === 128 + SIGXFSZ)
-    notes.push("The limit on the size of one file was reached.");
+    notes.push(`The limit of ${maxFileMib(limits.quotaMib)} MiB for one file was reached.`);
   return notes;
 }
 
-function quotaNotes({ by, disk }: CommandExit, { quotaMib }: BoxLimits): string[] {
-  if (by !== "quota" || disk === null) return [];
-  const [sizeBytes, entries] = disk;
-  const use =
-    sizeBytes > quotaMib * MIB
-      ? `The workspace quota of ${quotaMib} MiB was reached: ${Math.ceil(sizeBytes / MIB)} MiB are in use.`
-      : `The limit of ${MAX_ENTRIES} files in the workspace was reached: there are at least ${entries}.`;
-  return [`${use} The command was stopped with all its processes; the files stayed.`];
+/** MiB of the largest file that a box can write. @param quotaMib of its workspace; 0 = none */
+export function maxFileMib(quotaMib: number): number {
+  return quotaMib > 0 ? Math.min(MAX_FILE_MIB, quotaMib) : MAX_FILE_MIB;
+}
+
+function quotaNotes({ by, disk }: CommandExit, limits: BoxLimits): string[] {
+  if (disk === null) return [];
+  const said = describeFullDisk(disk, limits);
+  if (by === "quota") return [`${said} The command was stopped with all its processes; the files stayed.`];
+  return by === "exit" ? [`${said} Writing fails until files are removed.`] : [said];
+}
+
+/** One sentence: limit and use of a workspace that holds what it may (box §10.5). */
+export function describeFullDisk({ sizeBytes, entries }: DiskUse, limits: BoxLimits): string {
+  const { quotaMib, entries: maxEntries = MAX_ENTRIES } = limits;
+  return sizeBytes >= quotaMib * MIB
+    ? `The workspace quota of ${quotaMib} MiB was reached: ${Math.ceil(sizeBytes / MIB)} MiB are in use.`
+    : `The limit of ${maxEntries} files in the workspace was reached: there are at least ${entries}.`;
 }
 
 /** Limits of the whole box that struck while the command ran. */

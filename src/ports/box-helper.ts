@@ -7,6 +7,7 @@ import type { BoxCounters, BoxLimits } from "../domain/exec-outcome.js";
 import type { BoxChannel } from "./box-channel.js";
 import type { BoxHandle } from "./box-handle.js";
 import type { CallOptions } from "./options.js";
+import type { VolumeUse } from "./quota-volumes.js";
 
 /** How a box was cleared: all processes of the box user ended (2), or the whole box started anew (3). */
 export interface Clearing {
@@ -19,6 +20,11 @@ export interface HelperGround {
   /** Name of the container, for the log. */
   readonly container: string;
   readonly limits: BoxLimits;
+  /**
+   * What the kernel of the engine's host counts for the workspace, and bounds; null where nothing but a watch from inside
+   * does. It answers null while it cannot tell.
+   */
+  readonly disk?: ((options: CallOptions) => Promise<VolumeUse | null>) | null | undefined;
   /** Starts a helper as the box user. @throws ServiceError `box.readiness` when the box does not run */
   openChannel(options: CallOptions): Promise<BoxChannel>;
   /**

@@ -1,6 +1,5 @@
 /** kill -9 of the service in the middle of a run: nothing is lost, nothing is left without an owner (runs §20.4, box §11.11). */
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
 import Docker from "dockerode";
 import { afterEach, describe, expect, inject, it } from "vitest";
 import { runSchema } from "../../src/domain/run.js";
@@ -12,6 +11,7 @@ import {
   startScriptedModelServer,
 } from "../fakes/scripted-model-server.js";
 import { onePipeline, sendMessage } from "../support/composed-service.js";
+import { removeServiceDirectory } from "../support/data-directory.js";
 import { streamEvents } from "../support/read-events.js";
 import { ownedContainers, ownedVolumes, removeOwned, serviceIdOf } from "../support/service-boxes.js";
 import { makeDirectory, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -26,7 +26,7 @@ afterEach(async () => {
   await service.kill("SIGTERM");
   await removeOwned(ENGINE, await serviceIdOf(directory));
   await service[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true, force: true });
+  await removeServiceDirectory(directory);
 });
 
 function outboxOf(request: ReceivedRequest): string {

@@ -299,7 +299,7 @@ describe.skipIf(!hasEngine()).each(SERVED_BY)(
         AttachStderr: true,
       });
       const stream = await exec.start({ hijack: true, stdin: true });
-      const request = makeExecBody(aCommand(["sh", "-c", "setsid sleep 1003 & sleep 1003"]), 0);
+      const request = makeExecBody(aCommand(["sh", "-c", "setsid sleep 1003 & sleep 1003"]), { quotaMib: 0 });
       stream.write(encodeFrame(TO_WORKER.request, 0, Buffer.from(JSON.stringify(request))));
       while (!(await engine.processes(place.container)).some((line) => line.includes("sleep 1003")))
         await delay(50);

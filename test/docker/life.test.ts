@@ -1,5 +1,5 @@
 /** Boxes over idle times, accidents and restarts of the service, as their chats see it (box §11). */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +10,7 @@ import { runListSchema } from "../../src/http/schemas/run-bodies.js";
 import { after, failure, ScriptedModel, type Step, text } from "../fakes/scripted-model.js";
 import { lastExec, lastToolResults, runs, saysStdout, wholeText } from "../support/agent-script.js";
 import { onePipeline, standIn, startService } from "../support/composed-service.js";
+import { removeServiceDirectory } from "../support/data-directory.js";
 import { proves } from "../support/proves.js";
 import { ownedContainers, ownedVolumes, removeOwned, serviceIdOf } from "../support/service-boxes.js";
 import { attached, chatMessage, serviceForAll } from "../support/shared-service.js";
@@ -244,7 +245,7 @@ describe.skipIf(!hasEngine)("a service that starts again", () => {
       expect(new Set(boxIds).size).toBe(3);
     } finally {
       await removeOwned(engine, await serviceIdOf(directory));
-      await rm(directory, { recursive: true, force: true });
+      await removeServiceDirectory(directory);
     }
   });
 });

@@ -2,13 +2,14 @@
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import Docker from "dockerode";
 import { describe, expect, inject, it } from "vitest";
 import { runSchema } from "../../src/domain/run.js";
+import { removeServiceDirectory } from "../support/data-directory.js";
 import { removeOwned, serviceIdOf } from "../support/service-boxes.js";
 
 const run = promisify(execFile);
@@ -65,7 +66,7 @@ describe.skipIf(!inject("dockerAvailable"))("npm start", () => {
         expect(createHash("sha256").update(Buffer.from(bytes)).digest("hex")).toBe(delivery?.sha256);
       } finally {
         await removeOwned(new Docker(), await serviceIdOf(directory));
-        await rm(directory, { recursive: true, force: true });
+        await removeServiceDirectory(directory);
       }
     },
     START_MS,

@@ -330,7 +330,7 @@ class FakeBoxHandle implements BoxHandle {
   }
 
   #begin(request: ExecRequest, signal: AbortSignal): void {
-    makeExecBody(request, 0);
+    makeExecBody(request, { quotaMib: 0 });
     signal.throwIfAborted();
     this.#deps.check();
     if (this.#closed.signal.aborted)

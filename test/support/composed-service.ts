@@ -1,5 +1,5 @@
 /** The whole service in this process, on a free port, with its data in a directory of its own. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -8,6 +8,7 @@ import { type ComposeOptions, compose } from "../../src/compose.js";
 import { loadConfig } from "../../src/config/load-config.js";
 import { type Run, runSchema } from "../../src/domain/run.js";
 import { CleanupStack } from "../../src/lib/cleanup-stack.js";
+import { removeServiceDirectory } from "./data-directory.js";
 
 export const LOCAL_AGENT = "plugin:berth/local-agent/default";
 
@@ -59,7 +60,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Compos
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
   const log: string[] = [];
   const isKept = options.directory !== undefined;
-  await using life = new CleanupStack(isKept ? [] : [() => rm(directory, { recursive: true, force: true })]);
+  await using life = new CleanupStack(isKept ? [] : [() => removeServiceDirectory(directory)]);
   const logDestination = { write: (line: string) => void log.push(line) };
   const url = await life.use(await compose(loaded.config, { ...options, logDestination })).listen();
   return new RunningService({ url, log, directory, life: life.move() });

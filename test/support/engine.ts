@@ -1,9 +1,14 @@
 /** What tests against a real engine share: a backend of their own, places nobody else uses, and nothing left behind. */
 import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import Docker from "dockerode";
 import { inject } from "vitest";
 import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
 import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
+import type { QuotaMode } from "../../src/adapters/docker/quota-probe.js";
+import { LoopVolumes } from "../../src/adapters/loop-volumes/loop-volumes.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import { SystemClock } from "../../src/adapters/system/system-clock.js";
 import type { BoxSettings } from "../../src/domain/box.js";
@@ -20,6 +25,13 @@ export const HELPER_IMAGE = "berth-boxd:latest";
 
 /** Who serves the boxes of a test: the helper, as in the product, or workers that the engine starts. */
 export type ServedBy = "helper" | "engine";
+
+export interface TestQuota {
+  readonly mode: QuotaMode;
+  readonly entries: number;
+}
+
+const WATCHED: TestQuota = { mode: "watchdog", entries: 100_000 };
 
 export const ENGINE_SETTINGS: BoxSettings = {
   image: "berth-box:slim",
@@ -49,10 +61,14 @@ export class TestEngine implements AsyncDisposable {
   readonly settings = ENGINE_SETTINGS;
   readonly logger = new KeptLogger();
   readonly backend: BoxBackend & AsyncDisposable;
+  readonly volumes: LoopVolumes;
+  /** What the service would keep below its data directory. */
+  readonly directory = join(tmpdir(), `berth-${this.serviceId}`);
   #count = 0;
 
   /** @param helper stands in for the one that `servedBy` names */
-  constructor(servedBy: ServedBy = "helper", helper?: BoxHelper) {
+  constructor(servedBy: ServedBy = "helper", helper?: BoxHelper | null, quota: TestQuota = WATCHED) {
+    this.volumes = new LoopVolumes({ directory: join(this.directory, "workspaces") });
     const clock = new SystemClock();
     const boxd = new BoxdHelper({ image: HELPER_IMAGE, clock, logger: this.logger });
     this.backend = new DockerBoxBackend({
@@ -63,6 +79,7 @@ export class TestEngine implements AsyncDisposable {
       clock,
       ids: new RandomIdSource(),
       helper: servedBy === "helper" ? (helper ?? boxd) : null,
+      quota: { image: this.settings.image, volumes: this.volumes, ...quota },
     });
   }
 
@@ -102,6 +119,8 @@ export class TestEngine implements AsyncDisposable {
       await this.docker.getContainer(id).remove({ force: true, v: true });
     const { Volumes: volumes } = await this.docker.listVolumes({ filters });
     for (const { Name: name } of volumes) await this.docker.getVolume(name).remove();
+    for (const name of await this.volumes.list(FOREVER)) await this.volumes.remove(name, FOREVER);
+    await rm(this.directory, { recursive: true, force: true });
   }
 }
 

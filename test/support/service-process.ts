@@ -2,10 +2,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import { removeServiceDirectory } from "./data-directory.js";
 
 export interface ServiceProcess extends AsyncDisposable {
   readonly url: string;
@@ -66,7 +67,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
       kill,
       [Symbol.asyncDispose]: async () => {
         await kill("SIGKILL");
-        if (options.directory === undefined) await rm(directory, { recursive: true, force: true });
+        if (options.directory === undefined) await removeServiceDirectory(directory);
       },
     };
   } catch (error) {

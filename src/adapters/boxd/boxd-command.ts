@@ -1,6 +1,6 @@
 /** One command in a box, from its first frame to the end of the last process it left behind. */
 import type { ServiceError } from "../../domain/errors.js";
-import type { BoxCounters, CommandExit, StopReason } from "../../domain/exec-outcome.js";
+import type { BoxCounters, CommandExit, DiskUse, StopReason } from "../../domain/exec-outcome.js";
 import type { TerminalSize } from "../../ports/box-handle.js";
 import { readCredit, readDone, readExit, readIndex, readStarted, readWord } from "./answers.js";
 import type { BoxdConnection, FrameSink } from "./boxd-connection.js";
@@ -9,7 +9,7 @@ import { CommandOutput, type OutputStream } from "./command-output.js";
 import { FieldWriter } from "./fields.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
 import { ASK, HEAR, KILL_DISCARD, KILL_TERM, KILL_TREE, SAY } from "./protocol.js";
-import type { DiskUse, Watched } from "./quota-watch.js";
+import type { Watched } from "./quota-watch.js";
 
 /** The helper gets so long to end a tree before stronger means are used; it kills a silent supervisor after one second. */
 const RUNG_ONE_MS = 5000;

@@ -8,6 +8,7 @@ import {
   CLEARING_NOTES,
   type CommandExit,
   counterNotes,
+  type DiskUse,
   describeExit,
   statusOfStop,
   stopNotes,
@@ -29,7 +30,7 @@ import type { BoxdConnection } from "./boxd-connection.js";
 import { BoxdFiles } from "./boxd-files.js";
 import { BoxdProcess } from "./boxd-process.js";
 import { askSpawn } from "./questions.js";
-import type { DiskUse, QuotaWatch } from "./quota-watch.js";
+import type { QuotaGuard } from "./quota-watch.js";
 
 /** What a request holds besides the command. */
 const MAX_COMMAND_BYTES = 960 * 1024;
@@ -41,7 +42,7 @@ export interface SharedHelper {
   /** Name of the container, for the log. */
   readonly container: string;
   readonly limits: BoxLimits;
-  readonly quota: QuotaWatch;
+  readonly quota: QuotaGuard;
   /** The connection to a helper that lives. */
   connect(options: CallOptions): Promise<BoxdConnection>;
   /** Ends what a lost helper may have left. @returns null when the box itself has ended */
@@ -175,8 +176,9 @@ export class BoxdHandle implements BoxHandle {
   async #conclude({ command, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
     if (ending.type === "fault") throw await this.#refuse(request, ending.word);
     if (ending.type === "lost") return this.#concludeLost(command, request, durationMs);
+    const full = await this.#deps.session.quota.after();
     return describeExit({
-      exit: withStrike(ending.exit, command.struck),
+      exit: withStrike({ ...ending.exit, disk: full }, command.struck),
       countersAtStart: command.countersAtStart,
       stopReason: command.stopReason,
       timeoutMs: request.timeoutMs,
@@ -250,5 +252,5 @@ export class BoxdHandle implements BoxHandle {
 /** A command that was killed for what the workspace holds. */
 function withStrike(exit: CommandExit, use: DiskUse | null): CommandExit {
   if (use === null || exit.by === "exit") return exit;
-  return { ...exit, by: "quota", disk: [use.sizeBytes, use.entries] };
+  return { ...exit, by: "quota", disk: use };
 }

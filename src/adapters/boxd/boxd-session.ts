@@ -13,8 +13,9 @@ import type { CallOptions } from "../../ports/options.js";
 import { BoxdConnection } from "./boxd-connection.js";
 import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
 import { helperFault } from "./frame-codec.js";
+import { FullDiskWatch } from "./full-disk-watch.js";
 import { measureWorkspace } from "./measure-workspace.js";
-import { QuotaWatch } from "./quota-watch.js";
+import { type QuotaGuard, QuotaWatch } from "./quota-watch.js";
 
 const MAX_FAULTS = 2;
 
@@ -28,7 +29,7 @@ export class BoxdSession implements HelperSession, SharedHelper {
   readonly #deps: BoxdSessionDeps;
   readonly #flight = new SingleFlight<"connect", BoxdConnection>();
   readonly #recoveries = new WeakMap<BoxdConnection, Promise<Clearing | null>>();
-  readonly quota: QuotaWatch;
+  readonly quota: QuotaGuard;
   /** Ends the measuring of the workspace. */
   readonly #life = new AbortController();
   #connection: BoxdConnection | null = null;
@@ -37,11 +38,7 @@ export class BoxdSession implements HelperSession, SharedHelper {
 
   constructor(deps: BoxdSessionDeps) {
     this.#deps = deps;
-    this.quota = new QuotaWatch({
-      quotaMib: deps.ground.limits.quotaMib,
-      measure: async () => measureWorkspace(async (options) => this.connect(options), this.#life),
-      elapsed: () => deps.clock.elapsed(),
-    });
+    this.quota = this.#makeGuard();
   }
 
   get limits(): BoxLimits {
@@ -102,6 +99,24 @@ export class BoxdSession implements HelperSession, SharedHelper {
     this.#isClosed = true;
     this.#life.abort();
     await this.#connection?.[Symbol.asyncDispose]();
+  }
+
+  #makeGuard(): QuotaGuard {
+    const { ground, clock } = this.#deps;
+    const { quotaMib, entries: maxEntries } = ground.limits;
+    const { disk: look = null } = ground;
+    if (look !== null) return new FullDiskWatch({ look, elapsed: () => clock.elapsed() });
+    return new QuotaWatch({
+      quotaMib,
+      maxEntries,
+      measure: async () =>
+        measureWorkspace(async (options) => this.connect(options), { ...this.#signal, maxEntries }),
+      elapsed: () => clock.elapsed(),
+    });
+  }
+
+  get #signal(): CallOptions {
+    return { signal: this.#life.signal };
   }
 
   async #recover(connection: BoxdConnection): Promise<Clearing | null> {

@@ -1,23 +1,27 @@
 /** Adds up what a workspace holds, from one walk of the helper; nothing of the list is kept. */
 import { WORKSPACE_ROOT } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
-import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
+import { type DiskUse, MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import type { CallOptions } from "../../ports/options.js";
 import { readListEnd, readListed } from "./answers.js";
 import { type Connect, FileRequest } from "./file-request.js";
 import { type BoxdFrame, helperFault } from "./frame-codec.js";
 import { ASK, HEAR } from "./protocol.js";
 import { askList } from "./questions.js";
-import type { DiskUse } from "./quota-watch.js";
 
-const WALK = { path: WORKSPACE_ROOT, depth: Number.POSITIVE_INFINITY, maxEntries: MAX_ENTRIES + 1, skip: [] };
+const WALK = { path: WORKSPACE_ROOT, depth: Number.POSITIVE_INFINITY, skip: [] };
 
 /**
  * A file with several names counts once. A walk that was cut counts as more entries than there may be.
  * @throws ServiceError `box.readiness` when the box does not show its workspace
  */
-export async function measureWorkspace(connect: Connect, options: CallOptions): Promise<DiskUse> {
-  using request = await FileRequest.begin(connect, { type: ASK.list, body: askList(WALK) }, options);
+export async function measureWorkspace(
+  connect: Connect,
+  options: CallOptions & { readonly maxEntries?: number | undefined },
+): Promise<DiskUse> {
+  const { maxEntries = MAX_ENTRIES } = options;
+  const body = askList({ ...WALK, maxEntries: maxEntries + 1 });
+  using request = await FileRequest.begin(connect, { type: ASK.list, body }, options);
   const linked = new Set<string>();
   let sizeBytes = 0;
   let entries = 0;
@@ -37,7 +41,7 @@ export async function measureWorkspace(connect: Connect, options: CallOptions): 
     const next = await request.next((frame) => ({ end: add(frame) }));
     if (next === null) throw request.lost();
     if (next.end !== null)
-      return { sizeBytes, entries: next.end.isCut ? Math.max(entries, MAX_ENTRIES + 1) : entries };
+      return { sizeBytes, entries: next.end.isCut ? Math.max(entries, maxEntries + 1) : entries };
   }
 }
 

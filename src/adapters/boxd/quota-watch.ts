@@ -3,14 +3,8 @@
  * left, and never for more than a tenth of the time. A workspace that was full before may be cleaned up; only what grows
  * above the limit is stopped.
  */
-import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
+import { type DiskUse, MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import { delay } from "../../lib/delay.js";
-
-/** What a workspace holds; entries are at least so many. */
-export interface DiskUse {
-  readonly sizeBytes: number;
-  readonly entries: number;
-}
 
 /** A command that is stopped when the workspace grows above its limit. */
 export interface Watched {
@@ -19,9 +13,21 @@ export interface Watched {
   strike(use: DiskUse): void;
 }
 
+/** Keeps a workspace within its limits while commands run, or says that they are reached. */
+export interface QuotaGuard {
+  /** What the workspace holds before a command, where that matters. Never rejects. */
+  before(): Promise<DiskUse | null>;
+  /** Until the command and what it left are gone. @param before what `before` said */
+  watch(command: Watched, before: DiskUse | null): void;
+  /** @returns what a workspace holds that is full when a command has ended; null for all others. Never rejects */
+  after(): Promise<DiskUse | null>;
+}
+
 export interface QuotaWatchDeps {
   /** MiB; 0 = no quota. */
   readonly quotaMib: number;
+  /** `MAX_ENTRIES` if not given. */
+  readonly maxEntries?: number | undefined;
   readonly measure: () => Promise<DiskUse>;
   /** Milliseconds that never run backwards. */
   readonly elapsed: () => number;
@@ -38,7 +44,7 @@ const WORK_SHARE = 10;
 const NEAR_BYTES = 40 * MIB;
 const NEAR_ENTRIES = 1000;
 
-export class QuotaWatch {
+export class QuotaWatch implements QuotaGuard {
   readonly #deps: QuotaWatchDeps;
   /** With what the workspace may hold while it runs; null until it was measured. */
   readonly #watched = new Map<Watched, DiskUse | null>();
@@ -69,12 +75,17 @@ export class QuotaWatch {
   /** Until the command and what it left are gone. @param before what `before` said */
   watch(command: Watched, before: DiskUse | null): void {
     if (this.#deps.quotaMib === 0) return;
-    this.#watched.set(command, before === null ? null : largest(before, this.#quotaBytes));
+    this.#watched.set(command, before === null ? null : this.#largest(before));
     this.#pauseMs = FIRST_MS;
     void command.gone.then(() => this.#forget(command));
     if (this.#stop !== null) return;
     this.#stop = new AbortController();
     void this.#repeat(this.#stop.signal);
+  }
+
+  /** Whoever went above a limit was stopped for it, and nobody else is told. */
+  async after(): Promise<DiskUse | null> {
+    return null;
   }
 
   #forget(command: Watched): void {
@@ -112,19 +123,26 @@ export class QuotaWatch {
 
   #judge(use: DiskUse): void {
     for (const [command, limit] of this.#watched)
-      if (limit === null) this.#watched.set(command, largest(use, this.#quotaBytes));
+      if (limit === null) this.#watched.set(command, this.#largest(use));
       else if (use.sizeBytes > limit.sizeBytes || use.entries > limit.entries) command.strike(use);
   }
 
   #isNear({ sizeBytes, entries }: DiskUse): boolean {
-    return sizeBytes > this.#quotaBytes - NEAR_BYTES || entries > MAX_ENTRIES - NEAR_ENTRIES;
+    return sizeBytes > this.#quotaBytes - NEAR_BYTES || entries > this.#maxEntries - NEAR_ENTRIES;
+  }
+
+  #largest({ sizeBytes, entries }: DiskUse): DiskUse {
+    return {
+      sizeBytes: Math.max(sizeBytes, this.#quotaBytes),
+      entries: Math.max(entries, this.#maxEntries),
+    };
   }
 
   get #quotaBytes(): number {
     return this.#deps.quotaMib * MIB;
   }
-}
 
-function largest({ sizeBytes, entries }: DiskUse, quotaBytes: number): DiskUse {
-  return { sizeBytes: Math.max(sizeBytes, quotaBytes), entries: Math.max(entries, MAX_ENTRIES) };
+  get #maxEntries(): number {
+    return this.#deps.maxEntries ?? MAX_ENTRIES;
+  }
 }

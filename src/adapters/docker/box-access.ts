@@ -1,7 +1,7 @@
 /** What a handle does to its box through the engine: start workers, look up how they ended, clear the box (security §6). */
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { BoxCounters, BoxLimits } from "../../domain/exec-outcome.js";
+import type { BoxCounters, BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
 import { StallGuard } from "../../lib/stall-guard.js";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { Clearing, HelperGround } from "../../ports/box-helper.js";
@@ -25,6 +25,8 @@ export interface BoxAccessDeps {
   readonly container: string;
   readonly uid: number;
   readonly limits: BoxLimits;
+  /** As in `HelperGround`. */
+  readonly disk?: HelperGround["disk"];
   readonly startedAt: string;
 }
 
@@ -52,6 +54,26 @@ export class BoxAccess implements HelperGround {
 
   get limits(): BoxLimits {
     return this.#deps.limits;
+  }
+
+  get disk(): HelperGround["disk"] {
+    return this.#deps.disk;
+  }
+
+  /** What is left to watch from inside: nothing where the kernel bounds the workspace. */
+  get watchedLimits(): BoxLimits {
+    return (this.disk ?? null) === null ? this.limits : { ...this.limits, quotaMib: 0 };
+  }
+
+  /** @returns what a workspace that the kernel bounds holds when it is full; null for all others */
+  async fullDisk(): Promise<DiskUse | null> {
+    try {
+      const use = (await this.disk?.(unhurried())) ?? null;
+      return use?.isFull === true ? use : null;
+    } catch (error) {
+      this.#deps.logger.warn({ container: this.container }, "The use of a workspace is unknown.", error);
+      return null;
+    }
   }
 
   /** When the life of the container began that this is about, as the engine says it. */

@@ -7,6 +7,7 @@ import {
   TOOL_RESULTS_DIR,
   WORKSPACE_ROOT,
 } from "../../domain/box.js";
+import { maxFileMib } from "../../domain/exec-outcome.js";
 import type { BoxPlace } from "../../ports/box-backend.js";
 import { LABEL, ownerLabels } from "./labels.js";
 
@@ -16,7 +17,6 @@ const HOLDER = "20000:20000";
 const HELPER_PLACE = "/opt/berth";
 export const HELPER_PROGRAM = `${HELPER_PLACE}/boxd`;
 const MIB = 1024 * 1024;
-const MAX_FILE_MIB = 1024;
 const MAX_TMP_MIB = 64;
 const MAX_SHM_MIB = 16;
 
@@ -128,12 +128,35 @@ export function makeHelperBody({ serviceId, image, helper, seccomp }: HelperBody
   };
 }
 
-export type PreparationInput = Omit<BoxBodyInput, "place"> & { readonly place: Omit<BoxPlace, "container"> };
+/** What a container has to see of a volume that the kernel bounds; otherwise another one is mounted, or a directory. */
+export interface VolumeCheck {
+  /** Null where the volume shares its file system with others. */
+  readonly device: number | null;
+  readonly maxBytes: number;
+}
+
+/** Exit code of a preparation that sees another volume than was made. */
+export const WRONG_VOLUME = 40;
+
+export interface PreparationInput {
+  readonly serviceId: string;
+  readonly place: Omit<BoxPlace, "container">;
+  readonly settings: Pick<BoxSettings, "image" | "workspaceQuotaMb" | "runtime">;
+  readonly seccomp: string;
+  readonly check?: VolumeCheck | null | undefined;
+}
 
 /** The body of the short-lived container that makes a workspace ready before untrusted code sees it (security §3.1). */
-export function makePreparationBody({ serviceId, place, settings, seccomp }: PreparationInput): CreateBody {
+export function makePreparationBody({
+  serviceId,
+  place,
+  settings,
+  seccomp,
+  check = null,
+}: PreparationInput): CreateBody {
+  const words = [place.uid, check?.device ?? "", check?.maxBytes ?? ""].map(String);
   return {
-    ...processBody(settings.image, "0:0", ["/bin/sh", "-c", PREPARE, "prepare", String(place.uid)]),
+    ...processBody(settings.image, "0:0", ["/bin/sh", "-c", PREPARE, "prepare", ...words]),
     HostConfig: {
       ...isolation(seccomp),
       ...runtimeOf(settings),
@@ -156,9 +179,11 @@ export function makePreparationBody({ serviceId, place, settings, seccomp }: Pre
   };
 }
 
-/** Runs as root on a tree that a box may have written, so it follows no link; the uid is its only argument. */
+/** Runs as root on a tree that a box may have written, so it follows no link. Arguments: uid, device, most bytes. */
 const PREPARE = `set -eu
 cd ${WORKSPACE_ROOT}
+if [ -n "$2" ] && [ "$(stat -c %d .)" != "$2" ]; then exit ${WRONG_VOLUME}; fi
+if [ -n "$3" ] && [ $(($(stat -f -c %b .) * $(stat -f -c %S .))) -gt "$3" ]; then exit ${WRONG_VOLUME}; fi
 owner=$(stat -c %u .)
 if [ "$owner" != 0 ] && [ "$owner" != "$1" ]; then chown -R -h "$1:$1" .; fi
 for name in ${BOX_HOME} ${TOOL_RESULTS_DIR} ${WORKSPACE_ROOT}/inbox ${WORKSPACE_ROOT}/outbox; do
@@ -234,7 +259,7 @@ function extraMount({ source, target, readOnly }: ExtraMount): object {
   };
 }
 
-function runtimeOf({ runtime }: BoxSettings): object {
+function runtimeOf({ runtime }: Pick<BoxSettings, "runtime">): object {
   return runtime === null ? {} : { Runtime: runtime };
 }
 
@@ -273,8 +298,7 @@ function commonUlimits(): readonly object[] {
   ];
 }
 
-function fileSizeLimit(settings: BoxSettings): object {
-  const quotaMib = settings.workspaceQuotaMb;
-  const bytes = Math.min(MAX_FILE_MIB, quotaMib > 0 ? quotaMib : MAX_FILE_MIB) * MIB;
+function fileSizeLimit(settings: Pick<BoxSettings, "workspaceQuotaMb">): object {
+  const bytes = maxFileMib(settings.workspaceQuotaMb) * MIB;
   return { Name: "fsize", Soft: bytes, Hard: bytes };
 }

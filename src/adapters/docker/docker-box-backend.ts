@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { BoxSettings } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
 import type {
   BoxBackend,
@@ -17,9 +18,10 @@ import type { Clock } from "../../ports/clock.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
+import type { QuotaVolumes } from "../../ports/quota-volumes.js";
 import { BoxAccess } from "./box-access.js";
 import { BoxHelpers } from "./box-helpers.js";
-import { type CreateBody, makeBoxBody, makePreparationBody } from "./container-body.js";
+import { type CreateBody, makeBoxBody, makePreparationBody, WRONG_VOLUME } from "./container-body.js";
 import { DockerBoxHandle } from "./docker-box-handle.js";
 import { EngineApi, type EngineConnection } from "./engine-api.js";
 import { EngineCalls } from "./engine-calls.js";
@@ -27,17 +29,30 @@ import { missingImage, slowEngine } from "./engine-errors.js";
 import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
 import { HelperVolume } from "./helper-volume.js";
-import { LABEL, ownerLabels, readQuotaMib, readUid } from "./labels.js";
+import { LABEL, ownerLabels, readQuotaMib, readUid, requireOwner } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
+import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
 import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { WorkerScripts } from "./worker-script.js";
+import { WorkspaceVolumes } from "./workspace-volumes.js";
 
 /** A preparation container older than this was left by a crash. */
 const STALE_PREPARATION_MS = 2 * SHORT_LIFE_MS;
 const CREATION_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 const NO_MOUNTS: MountRules = { allowedRoots: [], ownPlaces: [] };
+
+/** How disk quotas of workspaces are kept (box §10.5). */
+export interface QuotaSettings {
+  readonly mode: QuotaMode;
+  /** Files and directories of a workspace. */
+  readonly entries: number;
+  /** Of the container that proves the quota at start. */
+  readonly image: string;
+  /** Makes file systems on the engine's host; null where the engine is on another machine. */
+  readonly volumes: QuotaVolumes | null;
+}
 
 export interface DockerBoxBackendDeps {
   readonly connection: EngineConnection;
@@ -52,13 +67,20 @@ export interface DockerBoxBackendDeps {
   readonly helper?: BoxHelper | null | undefined;
   /** What extra mounts may name; nothing if not given. */
   readonly mounts?: MountRules | undefined;
+  /** If not given, commands are watched. */
+  readonly quota?: QuotaSettings | undefined;
 }
+
+const WATCHED_QUOTA: QuotaSettings = { mode: "watchdog", entries: MAX_ENTRIES, image: "", volumes: null };
 
 export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #deps: DockerBoxBackendDeps;
   readonly #calls: EngineCalls;
   readonly #work: ContainerWork;
   readonly #helpers: BoxHelpers | null;
+  readonly #quota: QuotaSettings;
+  readonly #probe: QuotaProbe;
+  readonly #volumes: WorkspaceVolumes;
   readonly #scripts = new WorkerScripts();
   readonly #starts = new KeyedLock<string>();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
@@ -67,7 +89,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
     this.#work = { ...deps, calls: this.#calls };
-    const { helper = null, ...rest } = deps;
+    const { helper = null, quota = WATCHED_QUOTA, ...rest } = deps;
+    this.#quota = quota;
+    this.#probe = new QuotaProbe({ ...rest, ...quota, work: this.#work, seccomp: this.#seccomp });
+    this.#volumes = new WorkspaceVolumes({ ...rest, ...quota, calls: this.#calls, probe: this.#probe });
     const fill = { ...rest, ...this.#work, seccomp: this.#seccomp };
     this.#helpers =
       helper === null
@@ -86,7 +111,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 
   async probe(options: CallOptions): Promise<EngineFacts> {
     const info = await this.#calls.info(options);
-    const facts = describeEngine(this.engine, info, await this.#calls.version(options));
+    const quota = await this.#probe.soon(options);
+    const facts = describeEngine(this.engine, { info, version: await this.#calls.version(options), quota });
     const trouble = this.#helpers?.trouble ?? null;
     return trouble === null
       ? facts
@@ -104,12 +130,19 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   ): Promise<void> {
     const { serviceId, ids } = this.#deps;
     await this.#resolveMounts(settings);
-    const labels = ownerLabels({ serviceId, ...place });
-    requireOwner(await this.#calls.createVolume(place.volume, labels, options), labels);
+    const check = await this.#volumes.make(place, settings, options);
     if (await this.#isMounted(place, options)) return;
-    const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp });
+    const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp, check });
     const name = `${place.volume}-prep-${ids.randomHex(8)}`;
     const exitCode = await runToEnd(this.#work, { name, body }, options);
+    if (exitCode === WRONG_VOLUME)
+      throw new ServiceError(
+        "box.readiness",
+        "The file system of the workspace is not what a box would see.",
+        {
+          hint: "Check that the service and the engine share their mounts, or set boxes.quota to watchdog.",
+        },
+      );
     if (exitCode !== 0)
       throw new ServiceError("box.readiness", `The workspace could not be prepared (exit code ${exitCode}).`);
   }
@@ -127,6 +160,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       seccomp: this.#seccomp,
       helper,
     });
+    await this.#volumes.attach(place, settings, options);
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
     else if (mustBeMadeAnew(view, body)) {
@@ -159,7 +193,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       throw new ServiceError("box.readiness", "The box does not run.", {
         hint: "Start the box before opening it; its files are kept.",
       });
-    const access = this.#access(place, view);
+    const access = await this.#access(place, view, options);
     // One that was made without it has nothing to start.
     const handle =
       view.Config.Labels[LABEL.helper] === undefined ? null : await this.#helpers?.lease(access, options);
@@ -167,18 +201,22 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {
+    const release = await this.#volumes.release(container, options);
     await this.#calls.stopContainer(container, options);
     await this.#helpers?.drop(container);
+    await release();
   }
 
   /** Returns when the container is gone, so that its volume can be mounted elsewhere (security §3.1). */
   async removeContainer(container: string, options: CallOptions): Promise<void> {
+    const release = await this.#volumes.release(container, options);
     await removeContainer(this.#work, container, options);
     await this.#helpers?.drop(container);
+    await release();
   }
 
   async removeWorkspace(volume: string, options: CallOptions): Promise<void> {
-    await this.#calls.removeVolume(volume, options);
+    await this.#volumes.remove(volume, options);
   }
 
   async listOwned(options: CallOptions): Promise<Owned> {
@@ -186,7 +224,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const containers = await this.#calls.listContainers({ label: [label] }, options);
     return {
       containers: containers.filter((container) => !this.#isPreparing(container)).map(describeOwned),
-      volumes: await this.#calls.listVolumes(label, options),
+      volumes: await this.#volumes.list(label, options),
     };
   }
 
@@ -200,18 +238,21 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     return resolveMounts(extraMounts, this.#deps.mounts ?? NO_MOUNTS);
   }
 
-  #access({ container, uid }: BoxPlace, view: ContainerView): BoxAccess {
+  async #access(place: BoxPlace, view: ContainerView, options: CallOptions): Promise<BoxAccess> {
+    const quotaMib = readQuotaMib(view.Config.Labels);
     return new BoxAccess({
       calls: this.#calls,
       scripts: this.#scripts,
       logger: this.#deps.logger,
-      container,
-      uid,
+      container: place.container,
+      uid: place.uid,
       startedAt: view.State.StartedAt,
+      disk: await this.#volumes.meter(place, quotaMib, options),
       limits: {
         memoryMb: view.HostConfig.Memory / MIB,
         pids: view.HostConfig.PidsLimit ?? 0,
-        quotaMib: readQuotaMib(view.Config.Labels),
+        quotaMib,
+        entries: this.#quota.entries,
       },
     });
   }
@@ -275,22 +316,6 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 }
 
 const MIB = 1024 * 1024;
-
-function requireOwner(
-  labels: Readonly<Record<string, string>>,
-  wanted: Readonly<Record<string, string>>,
-): void {
-  const other = Object.keys(wanted).find((name) => labels[name] !== wanted[name]);
-  if (other === undefined) return;
-  throw new ServiceError(
-    "box.conflict",
-    `What the engine has under this name is not this box's: ${other} differs.`,
-    {
-      hint: "Use another name; it is never taken over.",
-      details: { label: other },
-    },
-  );
-}
 
 /** Settings that differ always count; another helper only where nothing runs that it could disturb. */
 function mustBeMadeAnew(view: ContainerView, { Labels: wanted }: CreateBody): boolean {

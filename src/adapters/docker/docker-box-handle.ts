@@ -48,7 +48,7 @@ export class DockerBoxHandle implements BoxHandle {
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     const { access, clock } = this.#deps;
-    const body = makeExecBody(request, access.limits.quotaMib);
+    const body = makeExecBody(request, access.watchedLimits);
     options.signal.throwIfAborted();
     if (this.#hasClosed()) throw new ServiceError("box.readiness", "The box was given back already.");
     const startedAt = clock.elapsed();
@@ -103,8 +103,9 @@ export class DockerBoxHandle implements BoxHandle {
   async #conclude({ run, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
     if (ending.type === "fault") throw refusedWorkdir(request.workdir, ending.fault);
     if (ending.type === "lost") return this.#concludeLost(run, request, durationMs);
+    const disk = ending.exit.disk ?? (await this.#deps.access.fullDisk());
     return describeExit({
-      exit: ending.exit,
+      exit: { ...ending.exit, disk },
       countersAtStart: run.countersAtStart,
       stopReason: run.stopReason,
       timeoutMs: request.timeoutMs,

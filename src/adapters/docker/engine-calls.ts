@@ -19,6 +19,7 @@ import {
   engineVersionSchema,
   execViewSchema,
   imageViewSchema,
+  type VolumeView,
   volumeListSchema,
   volumeViewSchema,
   waitSchema,
@@ -71,19 +72,20 @@ export class EngineCalls {
   }
 
   /**
-   * An existing volume of that name is answered as if it were new.
+   * An existing volume of that name is answered as if it were new, whatever its driver was given.
+   * @param options `driver` is what the local driver is given
    * @returns its labels, looked up: some engines forget to answer those of a volume older than their own start
    */
   async createVolume(
     name: string,
     labels: Readonly<Record<string, string>>,
-    options: CallOptions,
+    options: CallOptions & { readonly driver?: Readonly<Record<string, string>> | undefined },
   ): Promise<Readonly<Record<string, string>>> {
     const creation = {
       operation: "create the workspace",
       method: "POST",
       path: "/volumes/create",
-      body: { Name: name, Driver: "local", DriverOpts: {}, Labels: labels },
+      body: { Name: name, Driver: "local", DriverOpts: options.driver ?? {}, Labels: labels },
       limitMs: START_MS,
     } as const;
     await this.#get(volumeViewSchema, creation, options);
@@ -91,7 +93,12 @@ export class EngineCalls {
   }
 
   async hasVolume(name: string, options: CallOptions): Promise<boolean> {
-    return (await this.#find(volumeViewSchema, lookUpVolume(name), options)) !== null;
+    return (await this.findVolume(name, options)) !== null;
+  }
+
+  /** @returns null when there is no such volume */
+  async findVolume(name: string, options: CallOptions): Promise<VolumeView | null> {
+    return this.#find(volumeViewSchema, lookUpVolume(name), options);
   }
 
   async removeVolume(name: string, options: CallOptions): Promise<void> {

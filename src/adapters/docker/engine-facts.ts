@@ -1,6 +1,7 @@
 /** What an engine really enforces, as far as it tells (box §10, security §4). Pure. */
 import type { EngineFacts } from "../../ports/box-backend.js";
 import type { EngineInfo, EngineVersion } from "./engine-views.js";
+import { type QuotaOutcome, WATCHED } from "./quota-probe.js";
 
 /** Holds on every engine, because we ask for it in every container and the kernel does it. */
 const ALWAYS = [
@@ -21,7 +22,11 @@ const MODULES: ReadonlyMap<string, string> = new Map([
   ["rootless", "rootless"],
 ]);
 
-export function describeEngine(name: string, info: EngineInfo, version: EngineVersion): EngineFacts {
+export function describeEngine(
+  name: string,
+  of: { readonly info: EngineInfo; readonly version: EngineVersion; readonly quota?: QuotaOutcome },
+): EngineFacts {
+  const { info, version, quota = WATCHED } = of;
   const modules = new Set(info.SecurityOptions.map(readModule));
   const limits = [
     { name: "memory-limit", isOn: info.MemoryLimit && info.SwapLimit },
@@ -33,11 +38,11 @@ export function describeEngine(name: string, info: EngineInfo, version: EngineVe
     name,
     version: info.ServerVersion,
     isolation: [...ALWAYS, ...enforced, ...limits.filter(({ isOn }) => isOn).map((limit) => limit.name)],
-    quota: "watchdog",
+    quota: quota.kind,
     warnings: [
       ...(modules.has("seccomp") ? [] : ["The engine does not filter system calls (no seccomp)."]),
       ...limits.filter(({ isOn }) => !isOn).map((limit) => `The engine does not enforce the ${limit.name}.`),
-      "Disk quotas are watched while commands run, not enforced by the kernel: a fast writer passes them for a moment.",
+      ...quota.warnings,
       ...runtimeWarnings(version),
     ],
   };

@@ -35,7 +35,13 @@ export const imageViewSchema = z.object({
 
 export const createdSchema = z.object({ Id: z.string().min(1) });
 
-export const volumeViewSchema = z.object({ Name: z.string(), Labels: labelsSchema });
+export const volumeViewSchema = z.object({
+  Name: z.string(),
+  Labels: labelsSchema,
+  /** What the driver was given. */
+  Options: labelsSchema,
+});
+export type VolumeView = z.infer<typeof volumeViewSchema>;
 
 export const volumeListSchema = z.object({
   Volumes: z
@@ -50,6 +56,7 @@ export const containerViewSchema = z.object({
   State: z.object({ Status: z.string(), StartedAt: z.string() }),
   Config: z.object({ Labels: labelsSchema }),
   HostConfig: z.object({ Memory: z.number().default(0), PidsLimit: z.number().nullish() }),
+  Mounts: z.array(z.object({ Name: z.string().nullish() })).nullish(),
 });
 export type ContainerView = z.infer<typeof containerViewSchema>;
 

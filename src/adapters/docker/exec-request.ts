@@ -1,6 +1,6 @@
 /** Puts a command into the worker's words. Pure. */
 import { planCommand } from "../../domain/command-plan.js";
-import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
+import { type BoxLimits, MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import type { ExecRequest } from "../../ports/box-handle.js";
 
 /** The kernel's limit on all arguments and variables together. */
@@ -10,15 +10,15 @@ const MIB = 1024 * 1024;
 const SECOND_LINE_MS = 1000;
 
 /**
- * @param quotaMib what the workspace may hold; 0 = no quota
+ * @param limits what the workspace may hold: `quotaMib` 0 = nobody watches it
  * @throws ServiceError `box.validation` naming the limit and the value seen
  */
-export function makeExecBody(request: ExecRequest, quotaMib: number): object {
+export function makeExecBody(request: ExecRequest, limits: Pick<BoxLimits, "quotaMib" | "entries">): object {
   return {
     op: "exec",
     ...planCommand(request, MAX_ARGUMENTS_BYTES),
     timeout_ms: request.timeoutMs + SECOND_LINE_MS,
-    disk_bytes: quotaMib * MIB,
-    disk_entries: MAX_ENTRIES,
+    disk_bytes: limits.quotaMib * MIB,
+    disk_entries: limits.entries ?? MAX_ENTRIES,
   };
 }

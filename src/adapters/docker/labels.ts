@@ -1,5 +1,6 @@
 /** Labels of what we make on an engine: whose it is, in words that give nothing away (box §18.2, security §3.2). */
 import { createHash } from "node:crypto";
+import { ServiceError } from "../../domain/errors.js";
 import type { SessionId } from "../../domain/ids.js";
 
 export const LABEL = {
@@ -41,4 +42,21 @@ export function readQuotaMib(labels: Readonly<Record<string, string>>): number {
 export function readUid(labels: Readonly<Record<string, string>>): number | null {
   const text = labels[LABEL.uid];
   return text !== undefined && /^[1-9][0-9]{0,9}$/u.test(text) ? Number(text) : null;
+}
+
+/** @throws ServiceError `box.conflict` when what the engine has under our name is not ours */
+export function requireOwner(
+  labels: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>>,
+): void {
+  const other = Object.keys(wanted).find((name) => labels[name] !== wanted[name]);
+  if (other === undefined) return;
+  throw new ServiceError(
+    "box.conflict",
+    `What the engine has under this name is not this box's: ${other} differs.`,
+    {
+      hint: "Use another name; it is never taken over.",
+      details: { label: other },
+    },
+  );
 }

@@ -46,7 +46,7 @@ export const exitSchema = countersSchema
       code,
       signal,
       by,
-      disk,
+      disk: by === "quota" && disk !== null ? { sizeBytes: disk[0], entries: disk[1] } : null,
       leftovers,
       ...toCounters(counters),
     }),

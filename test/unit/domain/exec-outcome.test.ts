@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   counterNotes,
   describeExit,
+  describeFullDisk,
   type ExitFacts,
   statusOfStop,
 } from "../../../src/domain/exec-outcome.js";
@@ -81,20 +82,49 @@ describe("describeExit", () => {
 
   it.each([
     [
-      [1_200_000_000, 10],
+      { sizeBytes: 1_200_000_000, entries: 10 },
       "The workspace quota of 1024 MiB was reached: 1145 MiB are in use. The command was stopped with all its processes; the files stayed.",
     ],
     [
-      [4096, 100_001],
+      { sizeBytes: 4096, entries: 100_001 },
       "The limit of 100000 files in the workspace was reached: there are at least 100001. The command was stopped with all its processes; the files stayed.",
     ],
   ] as const)("says that the disk quota stopped a command, with limit and use: %j", (disk, note) => {
-    const exit = describeExit(facts({ code: null, signal: 9, by: "quota", disk: [...disk] }));
+    const exit = describeExit(facts({ code: null, signal: 9, by: "quota", disk }));
     expect(exit).toMatchObject({ status: "killed", exitCode: null, notes: [note] });
   });
 
-  it.each([{ code: 153 }, { code: null, signal: 25 }])("says that a file grew too large: %j", (exit) => {
-    expect(describeExit(facts(exit)).notes).toContain("The limit on the size of one file was reached.");
+  it("says that a workspace is full when a command ends, with limit and use", () => {
+    const disk = { sizeBytes: 1024 * 1024 * 1024, entries: 10 };
+    expect(describeExit(facts({ code: 1, disk }))).toMatchObject({
+      status: "completed",
+      exitCode: 1,
+      notes: [
+        "The workspace quota of 1024 MiB was reached: 1024 MiB are in use. Writing fails until files are removed.",
+      ],
+    });
+    expect(describeExit(facts({ code: null, signal: 9, by: "timeout", disk })).notes).toContain(
+      "The workspace quota of 1024 MiB was reached: 1024 MiB are in use.",
+    );
+  });
+
+  it("says what the settings allow of files, where they say anything", () => {
+    const limits = { memoryMb: 512, pids: 128, quotaMib: 1024, entries: 500 };
+    expect(describeFullDisk({ sizeBytes: 1, entries: 500 }, limits)).toBe(
+      "The limit of 500 files in the workspace was reached: there are at least 500.",
+    );
+  });
+
+  it.each([
+    [{ code: 153 }, 1024],
+    [{ code: null, signal: 25 }, 1024],
+    [{ code: 153 }, 100],
+    [{ code: 153 }, 0],
+  ])("says that a file grew too large, with the limit: %j of %i MiB", (exit, quotaMib) => {
+    const limits = { memoryMb: 512, pids: 128, quotaMib };
+    expect(describeExit(facts(exit, { limits })).notes).toContain(
+      `The limit of ${quotaMib === 0 ? 1024 : quotaMib} MiB for one file was reached.`,
+    );
   });
 
   it.each([

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type DiskUse, QuotaWatch } from "../../../../src/adapters/boxd/quota-watch.js";
+import { QuotaWatch } from "../../../../src/adapters/boxd/quota-watch.js";
+import type { DiskUse } from "../../../../src/domain/exec-outcome.js";
 
 const MIB = 1024 * 1024;
 const FOREVER = new Promise<void>(() => undefined);

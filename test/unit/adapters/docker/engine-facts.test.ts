@@ -13,11 +13,10 @@ const INFO = {
 const VERSION = { Version: "28.1.0", Components: [{ Name: "runc", Version: "1.2.9" }] };
 
 function facts(info: object = {}, version: object = {}) {
-  return describeEngine(
-    "local",
-    engineInfoSchema.parse({ ...INFO, ...info }),
-    engineVersionSchema.parse({ ...VERSION, ...version }),
-  );
+  return describeEngine("local", {
+    info: engineInfoSchema.parse({ ...INFO, ...info }),
+    version: engineVersionSchema.parse({ ...VERSION, ...version }),
+  });
 }
 
 describe("describeEngine", () => {

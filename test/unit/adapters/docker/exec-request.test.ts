@@ -5,7 +5,9 @@ const REQUEST = { argv: ["sh", "-lc", "true"], workdir: "/workspace/a/../b", env
 
 describe("makeExecBody", () => {
   it("puts a command into the worker's words, with a second line a second later", () => {
-    expect(makeExecBody({ ...REQUEST, env: { GREETING: "hello world", LANG: "de_DE.UTF-8" } }, 2)).toEqual({
+    expect(
+      makeExecBody({ ...REQUEST, env: { GREETING: "hello world", LANG: "de_DE.UTF-8" } }, { quotaMib: 2 }),
+    ).toEqual({
       op: "exec",
       parts: ["b"],
       argv: ["sh", "-lc", "true"],
@@ -24,6 +26,6 @@ describe("makeExecBody", () => {
   });
 
   it("refuses what no kernel takes", () => {
-    expect(() => makeExecBody({ ...REQUEST, argv: [] }, 0)).toThrow(/empty/);
+    expect(() => makeExecBody({ ...REQUEST, argv: [] }, { quotaMib: 0 })).toThrow(/empty/);
   });
 });
