@@ -42,12 +42,11 @@ export class WorkspaceVolumes {
     const { calls, volumes } = this.#deps;
     if (volumes !== null && (await this.#isLoop(of, settings, options)))
       return this.#makeLoop(volumes, { of, settings }, options);
-    const isNew = (await calls.findVolume(of.volume, options)) === null;
-    const isProject = settings.workspaceQuotaMb > 0 && (await this.#kind(options)) === "project";
-    const driver = isNew && isProject ? projectDriver(settings.workspaceQuotaMb) : {};
+    const isProject = await this.#isProject(of, settings, options);
+    const driver = isProject ? projectDriver(settings.workspaceQuotaMb) : {};
     const labels = this.#labels(of);
     requireOwner(await calls.createVolume(of.volume, labels, { ...options, driver }), labels);
-    return isNew && isProject ? projectCheck(settings.workspaceQuotaMb) : null;
+    return isProject ? projectCheck(settings.workspaceQuotaMb) : null;
   }
 
   /**
@@ -106,10 +105,14 @@ export class WorkspaceVolumes {
   async #isLoop(of: Workspace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
     const { calls, volumes } = this.#deps;
     if (await volumes?.has(of.volume, options)) return true;
-    if (settings.workspaceQuotaMb === 0) return false;
+    if (settings.workspaceQuotaMb === 0 || (await this.#kind(options)) !== "loop") return false;
     const view = await calls.findVolume(of.volume, options);
-    if (view !== null && !isBound(view.Options)) return false;
-    return (await this.#kind(options)) === "loop";
+    return view === null || isBound(view.Options);
+  }
+
+  async #isProject(of: Workspace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    if (settings.workspaceQuotaMb === 0 || (await this.#kind(options)) !== "project") return false;
+    return (await this.#deps.calls.findVolume(of.volume, options)) === null;
   }
 
   async #makeLoop(

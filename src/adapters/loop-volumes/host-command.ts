@@ -21,7 +21,8 @@ export async function runHostCommand(
     const options = { env: ENVIRONMENT, timeout: LIMIT_MS, signal };
     execFile(program, [...args], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else reject(signal.aborted ? error : describeFailure(program, error, stderr));
+      else if (signal.aborted) reject(error);
+      else reject(describeFailure(program, error, stderr));
     });
   });
 }
@@ -30,7 +31,7 @@ function describeFailure(program: string, error: unknown, stderr: string): Servi
   const { code } = failureSchema.catch({}).parse(error);
   if (code === "ENOENT")
     return new ServiceError("box.readiness", `The program ${program} is not on this machine.`);
-  const [line = ""] = stderr.split("\n").filter((text) => text.trim() !== "");
+  const line = stderr.split("\n").find((text) => text.trim() !== "") ?? "";
   const said = line.replace(/(?:\/[^\s:,'")]+)+/gu, "<path>").slice(0, MAX_REASON_CHARS);
   const reason = said === "" ? `it ended with ${code ?? "a signal"}` : said.trim();
   return new ServiceError("box.readiness", `The program ${program} failed: ${reason.replace(/\.$/u, "")}.`, {

@@ -20,9 +20,7 @@ export function imageBytes({ quotaMib, entries }: VolumeSize): number {
 
 /** What `mkfs.ext4` is given; nothing of it depends on the machine's own defaults. */
 export function formatArguments(image: string, { entries }: VolumeSize): readonly string[] {
-  return [
-    ...["-q", "-F", "-m", "0", "-b", "4096", "-I", String(INODE_BYTES)],
-    ...["-N", String(entries + OWN_ENTRIES), "-J", `size=${JOURNAL_MIB}`],
-    ...["-E", "lazy_itable_init=1,lazy_journal_init=1", image],
-  ];
+  const inodes = `-I ${INODE_BYTES} -N ${entries + OWN_ENTRIES}`;
+  const empty = `-J size=${JOURNAL_MIB} -E lazy_itable_init=1,lazy_journal_init=1`;
+  return [...`-q -F -m 0 -b 4096 ${inodes} ${empty}`.split(" "), image];
 }

@@ -132,11 +132,11 @@ async function mountImage(places: Places, options: CallOptions): Promise<number>
   const args = ["-t", "ext4", "-o", MOUNT_OPTIONS, "--", places.image, places.mount];
   try {
     await runHostCommand("mount", args, options);
-  } catch (error) {
+  } catch {
     options.signal.throwIfAborted();
-    // A machine that lost its power may have left it in need of a repair, which is done without questions.
-    await runHostCommand("e2fsck", ["-p", places.image], options);
-    await runHostCommand("mount", args, options).catch(() => Promise.reject(error));
+    // A machine that lost its power may have left it in need of a repair; what it says counts less than whether it helped.
+    await runHostCommand("e2fsck", ["-p", places.image], options).catch(() => undefined);
+    await runHostCommand("mount", args, options);
   }
   const device = await mountedDevice(places);
   if (device === null)

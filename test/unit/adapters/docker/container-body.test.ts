@@ -179,12 +179,20 @@ describe("makePreparationBody", () => {
       Mounts: [{ Source: "vol", Target: "/workspace" }],
     });
     expect(entrypoint.slice(0, 2)).toEqual(["/bin/sh", "-c"]);
-    expect(entrypoint.slice(3)).toEqual(["prepare", "30001"]);
+    expect(entrypoint.slice(3)).toEqual(["prepare", "30001", "", ""]);
     expect(entrypoint[2]).not.toContain("30001");
     expect(made.Labels).toMatchObject({
       "berth.service": "svc",
       "berth.uid": "30001",
       "berth.purpose": "preparation",
     });
+  });
+
+  it("is told what it has to see of a volume that the kernel bounds", () => {
+    const of = { serviceId: "svc", place: PLACE, settings: SETTINGS, seccomp: "{}" };
+    const loop = makePreparationBody({ ...of, check: { device: 1792, maxBytes: 1000 } });
+    expect(loop.Entrypoint.slice(3)).toEqual(["prepare", "30001", "1792", "1000"]);
+    const project = makePreparationBody({ ...of, check: { device: null, maxBytes: 1000 } });
+    expect(project.Entrypoint.slice(3)).toEqual(["prepare", "30001", "", "1000"]);
   });
 });
