@@ -156,7 +156,7 @@ export class QuotaProbe {
     const place = { sessionId: PROBE_SESSION, tenant: "", uid: UID, volume: of.name };
     const labels = ownerLabels({ serviceId, ...place });
     await work.calls.createVolume(of.name, labels, { ...options, driver: of.driver });
-    const settings = { image, workspaceQuotaMb: SIZE.quotaMib, runtime: "" };
+    const settings = { image, workspaceQuotaMb: SIZE.quotaMib, runtime: null };
     const body = makePreparationBody({ serviceId, place, settings, seccomp, check: of.check });
     const exitCode = await runToEnd(work, { name: `${of.name}-prep`, body }, options);
     if (exitCode === WRONG_VOLUME)
