@@ -36,7 +36,8 @@ export class BenchEngine implements AsyncDisposable {
   readonly #troubles: string[] = [];
   #count = 0;
 
-  constructor() {
+  /** @param servedBy the helper, as in the product, or workers that the engine starts */
+  constructor(servedBy: "helper" | "engine" = "helper") {
     const socketPath = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
     const clock = new SystemClock();
     const note = (_fields: unknown, message: string): void => void this.#troubles.push(message);
@@ -49,7 +50,7 @@ export class BenchEngine implements AsyncDisposable {
       logger,
       clock,
       ids: new RandomIdSource(),
-      helper: new BoxdHelper({ image: "berth-boxd:latest", clock, logger }),
+      helper: servedBy === "helper" ? new BoxdHelper({ image: "berth-boxd:latest", clock, logger }) : null,
     });
   }
 
