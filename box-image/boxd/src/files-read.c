@@ -78,6 +78,16 @@ static int stream(struct worker *worker, const struct wanted *wanted, int source
     return 0;
 }
 
+/*
+ * A write sets the time when it begins and its bytes come later: a reader in between gets parts of both under one version.
+ * Looking for data waits for the file's own lock, and so for every write that began before; what begins later changes the
+ * version. (Where it takes no such lock, as in xfs, no read sees half of a write.)
+ */
+static void await_writes(int source)
+{
+    lseek(source, 0, SEEK_DATA);
+}
+
 static int read_held(struct worker *worker, const struct wanted *wanted, int held, const struct stat *before)
 {
     struct stat after;
@@ -91,6 +101,8 @@ static int read_held(struct worker *worker, const struct wanted *wanted, int hel
     int error = reopen(held, O_RDONLY, &source);
     if (error == 0)
         error = tell_entry(worker, wanted->index, before);
+    if (error == 0)
+        await_writes(source);
     if (error == 0)
         error = stream(worker, wanted, source, (uint64_t)before->st_size);
     if (error == 0 && fstat(source, &after) < 0)

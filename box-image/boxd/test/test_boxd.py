@@ -17,6 +17,7 @@ import threading
 import time
 import unittest
 
+import forged_archives
 from client import *
 
 BOXD = os.environ["BOXD"]
@@ -596,6 +597,41 @@ class Files(Box):
         found = self.client.read_files("fifo", "link", "socket", "folder", "", "secret", "none")
         self.assertEqual([end for *_, end in found], ["not_regular"] * 5 + ["unreadable", "not_found"])
 
+    def test_reads_no_half_of_a_write_that_goes_on(self):
+        size, over = 4 << 20, threading.Event()
+        self.put("file", b"A" * size)
+
+        def rewrite():
+            while not over.is_set():
+                for letter in (b"B", b"A"):
+                    with open(self.at("file"), "r+b", 0) as file:
+                        file.write(letter * size)
+                time.sleep(random.random() * 0.1)
+        thread = threading.Thread(target=rewrite)
+        thread.start()
+        try:
+            whole, until = 0, time.monotonic() + 2
+            while time.monotonic() < until:
+                (_, data, end), = self.client.read_files("file")
+                self.assertIn(end, (True, "changed"))
+                if end is True:
+                    self.assertEqual(data.count(data[:1]), size)
+                    whole += 1
+            self.assertGreater(whole, 0)
+        finally:
+            over.set()
+            thread.join()
+
+    def test_reads_what_somebody_keeps_open(self):
+        with open(self.at("log"), "wb", 0) as log:
+            os.chown(self.at("log"), *([USER] * 2 if USER else [-1, -1]))
+            os.chmod(self.at("log"), 0o644)
+            for line in (b"one\n", b"two\n"):
+                log.write(line)
+            self.assertEqual(self.client.read_files("log")[0][1:], (b"one\ntwo\n", True))
+            log.write(b"three\n")
+        self.assertEqual(self.client.read_files("log")[0][1:], (b"one\ntwo\nthree\n", True))
+
     def test_reads_a_version_or_nothing(self):
         self.put("file", b"one")
         version = self.client.stat("file")[0].version
@@ -993,6 +1029,34 @@ class Archives(Box):
         # Without the end of the archive nobody knows what is missing; whole files that came before stay.
         self.assertEqual(self.unpack("in", good[:1536]), ["bad_archive"])
         self.assertEqual(sorted(os.listdir(self.at("in"))), ["a", "link"])
+
+    def test_gives_each_forged_archive_its_answer(self):
+        os.makedirs(self.at("in"))
+        os.chmod(self.at("in"), 0o777)
+        around = sorted(os.listdir(self.root))
+        answers = {}
+        cases = {name: (archive, ["a.txt"]) for name, archive in forged_archives.TAKEN.items()}
+        cases |= forged_archives.OTHER_FILES
+        cases |= {name: (archive, None) for name, archive in forged_archives.REFUSED.items()}
+        for name, (archive, files) in cases.items():
+            with self.subTest(name):
+                shutil.rmtree(self.at("in"))
+                os.makedirs(self.at("in"))
+                os.chmod(self.at("in"), 0o777)
+                answers[name] = self.unpack("in", archive, most=1 << 20)
+                left = sorted(os.listdir(self.at("in")))
+                self.assertEqual(answers[name] == [True], files is not None, (answers[name], left))
+                if files is not None:
+                    self.assertEqual(left, sorted(files))
+                # Whatever came before a refusal is a file of the archive, whole and in its place.
+                for one in left:
+                    status = os.lstat(self.at(f"in/{one}"))
+                    self.assertTrue(stat.S_ISREG(status.st_mode) and status.st_nlink == 1 and not status.st_mode & 0o7000)
+                    with open(self.at(f"in/{one}"), "rb") as file:
+                        self.assertEqual(file.read(), b"hello")
+                self.assertEqual(sorted(os.listdir(self.root)), around)
+        self.assertGreaterEqual(len(cases), 47)
+        self.assertEqual(self.client.sh("true")[0].value, 0)
 
     def test_a_cancelled_archive_leaves_no_half_file(self):
         call = self.client.request(TAR_IN, struct.pack("<I", GENEROUS) + string("in") + struct.pack("<Q", 1 << 30))

@@ -3,10 +3,7 @@
 Everything starts from a held descriptor of the workspace and goes component by component, never through a link. What is
 read is the very entry that was looked at, reopened through its descriptor.
 """
-import time
-
 MAX_DEPTH = 256
-SETTLE_SECONDS = 0.02
 MAX_REMOVED = 2000000
 BATCH = 200
 
@@ -73,23 +70,23 @@ def peek_file(parts):
     raise Fault("escapes" if stat.S_ISREG(info.st_mode) else "not_regular")
 
 
-def settled(held):
-    """The state of a file that nobody is writing: a write sets the time when it begins, and its bytes come later."""
-    info = os.fstat(held)
-    age = time.time() - info.st_mtime
-    if 0 <= age < SETTLE_SECONDS:
-        time.sleep(SETTLE_SECONDS - age)
-        info = os.fstat(held)
-    return info
+def await_writes(source):
+    """A write sets the time when it begins and its bytes come later. Looking for data waits for those that have begun."""
+    try:
+        os.lseek(source, 0, os.SEEK_DATA)
+    except OSError:
+        # There is no data.
+        pass
 
 
 def read_one(channel, index, item, held):
-    before = settled(held)
+    before = os.fstat(held)
     if item.get("version") not in (None, version_of(before)):
         raise Fault("changed")
     source = reopen(held, os.O_RDONLY)
     try:
         channel.send_json(ENTRY, index, describe(before))
+        await_writes(source)
         offset, length = item["offset"], item.get("length")
         left = max(0, before.st_size - offset)
         if length is not None:
