@@ -214,6 +214,7 @@ function buildBackend(config: Config, base: Base): DockerBoxBackend {
     engine: engine?.name ?? "local",
     helper: new BoxdHelper({ ...base, image: HELPER_IMAGE }),
     mounts: toMountRules(config, connection.socketPath),
+    socketDirectory: join(storage.directory, "run"),
   });
 }
 

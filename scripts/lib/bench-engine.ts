@@ -1,5 +1,6 @@
 /** A service of its own on the engine for measurements; disposing removes everything it made. */
 import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
 import Docker from "dockerode";
 import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
 import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
@@ -33,6 +34,7 @@ export class BenchEngine implements AsyncDisposable {
   readonly docker: Docker;
   readonly backend: DockerBoxBackend;
   readonly #serviceId = `bench-${randomBytes(6).toString("hex")}`;
+  readonly #sockets = `/tmp/${this.#serviceId}`;
   readonly #troubles: string[] = [];
   #count = 0;
 
@@ -51,6 +53,7 @@ export class BenchEngine implements AsyncDisposable {
       clock,
       ids: new RandomIdSource(),
       helper: servedBy === "helper" ? new BoxdHelper({ image: "berth-boxd:latest", clock, logger }) : null,
+      socketDirectory: process.env["TRANSPORT"] === "exec" ? null : this.#sockets,
     });
   }
 
@@ -93,6 +96,7 @@ export class BenchEngine implements AsyncDisposable {
       await this.docker.getContainer(id).remove({ force: true, v: true });
     const { Volumes: volumes } = await this.docker.listVolumes({ filters });
     for (const { Name: name } of volumes) await this.docker.getVolume(name).remove();
+    await rm(this.#sockets, { recursive: true, force: true });
   }
 }
 

@@ -1,5 +1,6 @@
 /** What callers are told of boxes (box §3.1). */
 import type { BoxStatus } from "../domain/box.js";
+import type { EngineFacts } from "../ports/box-backend.js";
 import type { EngineState } from "./engine-watch.js";
 
 /** An engine that carries boxes (api §4). */
@@ -11,6 +12,8 @@ export interface EngineEntry {
   readonly images: readonly string[];
   /** What its host cannot enforce, one sentence each. */
   readonly warnings: readonly string[];
+  /** How its boxes are reached; null until that is known. */
+  readonly transport: EngineFacts["transport"];
 }
 
 export function describeEngine(
@@ -18,9 +21,9 @@ export function describeEngine(
   of: { readonly name: string; readonly image: string },
 ): EngineEntry {
   if (engine === "disabled" || engine.state !== "available")
-    return { name: of.name, version: null, images: [], warnings: [] };
-  const { version, warnings } = engine.facts;
-  return { name: of.name, version, images: [of.image], warnings };
+    return { name: of.name, version: null, images: [], warnings: [], transport: null };
+  const { version, warnings, transport } = engine.facts;
+  return { name: of.name, version, images: [of.image], warnings, transport };
 }
 
 /** Unknown capacity is null, never 0; "switched off" and "not reachable" are told apart. */

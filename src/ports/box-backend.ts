@@ -15,6 +15,11 @@ export interface EngineFacts {
   /** Controls really in force, by name (box §10). */
   readonly isolation: readonly string[];
   readonly quota: "loop" | "project" | "watchdog" | "none";
+  /**
+   * How boxes are reached: their helper over a socket of this machine, or over an exec stream of the engine, or a worker
+   * that the engine starts for every request; null until a box was wanted.
+   */
+  readonly transport: "socket" | "exec_stream" | "worker" | null;
   /** What the host cannot enforce, one sentence each. */
   readonly warnings: readonly string[];
 }

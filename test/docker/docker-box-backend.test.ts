@@ -3,7 +3,7 @@ import { describeBoxBackend } from "../contracts/box-backend.js";
 import { hasEngine, type ServedBy, TestEngine } from "../support/engine.js";
 
 describe.skipIf(!hasEngine())("DockerBoxBackend", () => {
-  for (const servedBy of ["helper", "engine"] satisfies ServedBy[])
+  for (const servedBy of ["helper", "helper_by_exec", "engine"] satisfies ServedBy[])
     describeBoxBackend(`docker, served by the ${servedBy}`, () => {
       const engine = new TestEngine(servedBy);
       return {

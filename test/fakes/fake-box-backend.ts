@@ -76,6 +76,7 @@ export class FakeBoxBackend implements BoxBackend {
       isolation: ["network-none"],
       quota: "watchdog",
       warnings: [],
+      transport: "worker",
     };
   }
 

@@ -23,8 +23,8 @@ export const FOREVER: CallOptions = { signal: new AbortController().signal };
 
 export const HELPER_IMAGE = "berth-boxd:latest";
 
-/** Who serves the boxes of a test: the helper, as in the product, or workers that the engine starts. */
-export type ServedBy = "helper" | "engine";
+/** Who serves the boxes of a test: the helper over a socket, as in the product, or over an exec stream, or workers. */
+export type ServedBy = "helper" | "helper_by_exec" | "engine";
 
 export interface TestQuota {
   readonly mode: QuotaMode;
@@ -60,6 +60,8 @@ export class TestEngine implements AsyncDisposable {
   readonly docker = new Docker({ socketPath: ENGINE_SOCKET });
   readonly settings = ENGINE_SETTINGS;
   readonly logger = new KeptLogger();
+  /** Short, because addresses of sockets are. */
+  readonly socketDirectory = `/tmp/${this.serviceId}`;
   readonly backend: BoxBackend & AsyncDisposable;
   readonly volumes: LoopVolumes;
   /** What the service would keep below its data directory. */
@@ -78,7 +80,8 @@ export class TestEngine implements AsyncDisposable {
       logger: this.logger,
       clock,
       ids: new RandomIdSource(),
-      helper: servedBy === "helper" ? (helper ?? boxd) : null,
+      helper: servedBy === "engine" ? null : (helper ?? boxd),
+      socketDirectory: servedBy === "helper" ? this.socketDirectory : null,
       quota: { image: this.settings.image, volumes: this.volumes, ...quota },
     });
   }
@@ -120,6 +123,7 @@ export class TestEngine implements AsyncDisposable {
     const { Volumes: volumes } = await this.docker.listVolumes({ filters });
     for (const { Name: name } of volumes) await this.docker.getVolume(name).remove();
     for (const name of await this.volumes.list(FOREVER)) await this.volumes.remove(name, FOREVER);
+    await rm(this.socketDirectory, { recursive: true, force: true });
     await rm(this.directory, { recursive: true, force: true });
   }
 }

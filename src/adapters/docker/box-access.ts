@@ -1,4 +1,5 @@
 /** What a handle does to its box through the engine: start workers, look up how they ended, clear the box (security §6). */
+import type { Duplex } from "node:stream";
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
@@ -7,10 +8,11 @@ import type { BoxChannel } from "../../ports/box-channel.js";
 import type { Clearing, HelperGround } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
-import { HELPER_PROGRAM } from "./container-body.js";
+import { dialCommand, dialEnvironment, HELPER_PROGRAM } from "./container-body.js";
 import type { EngineCalls, ExecBody } from "./engine-calls.js";
 import { ExecChannel } from "./exec-channel.js";
 import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
+import type { DialPlan, SocketTransport } from "./socket-transport.js";
 import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
 import type { WorkerKind, WorkerScripts } from "./worker-script.js";
 import { readPayload, sweepSchema } from "./worker-wire.js";
@@ -28,6 +30,8 @@ export interface BoxAccessDeps {
   /** As in `HelperGround`. */
   readonly disk?: HelperGround["disk"];
   readonly startedAt: string;
+  /** Null for a box that was made without a place to dial in. */
+  readonly sockets?: SocketTransport | null | undefined;
 }
 
 /** What became of a command whose worker went silent. */
@@ -90,10 +94,21 @@ export class BoxAccess implements HelperGround {
   }
 
   async openChannel(options: CallOptions): Promise<BoxChannel> {
-    const { calls, container, uid } = this.#deps;
+    const { container, uid, sockets = null } = this.#deps;
+    const dial = async (plan: DialPlan): Promise<Duplex> => {
+      const body = makeExecBody(dialCommand(), uid);
+      const env = [...body.Env, ...dialEnvironment(plan)];
+      return this.#startExec({ ...body, Env: env, AttachStdin: false }, options);
+    };
+    const dialled = sockets === null ? null : await sockets.dial(container, dial, options);
+    if (dialled !== null) return dialled;
+    return new ExecChannel(await this.#startExec(makeExecBody([HELPER_PROGRAM, "serve"], uid), options));
+  }
+
+  async #startExec(body: ExecBody, options: CallOptions): Promise<Duplex> {
+    const { calls, container } = this.#deps;
     try {
-      const id = await calls.createExec(container, makeExecBody([HELPER_PROGRAM, "serve"], uid), options);
-      return new ExecChannel(await calls.startExec(id, options));
+      return await calls.startExec(await calls.createExec(container, body, options), options);
     } catch (error) {
       options.signal.throwIfAborted();
       throw readNotRunning(error);

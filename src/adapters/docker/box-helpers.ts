@@ -1,5 +1,6 @@
 /** The helpers of all boxes of one engine: one per running container, shared by its leases, or none where it cannot be had. */
 import { ServiceError, toServiceError } from "../../domain/errors.js";
+import type { EngineFacts } from "../../ports/box-backend.js";
 import type { BoxHandle } from "../../ports/box-handle.js";
 import type { BoxHelper, HelperSession } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
@@ -7,10 +8,13 @@ import type { CallOptions } from "../../ports/options.js";
 import type { BoxAccess } from "./box-access.js";
 import type { HelperMount } from "./container-body.js";
 import type { HelperVolume } from "./helper-volume.js";
+import type { SocketTransport } from "./socket-transport.js";
 
 export interface BoxHelpersDeps {
   readonly helper: BoxHelper;
   readonly volume: HelperVolume;
+  /** Null where boxes are served over exec streams. */
+  readonly sockets: SocketTransport | null;
   readonly logger: Logger;
 }
 
@@ -33,6 +37,15 @@ export class BoxHelpers implements AsyncDisposable {
   /** For the status; null while all is well. */
   get trouble(): string | null {
     return this.#trouble;
+  }
+
+  /** How boxes are reached; null until that was tried. */
+  get transport(): EngineFacts["transport"] {
+    const { sockets } = this.#deps;
+    if (this.#trouble !== null) return "worker";
+    if (sockets === null) return "exec_stream";
+    if (sockets.isProven === null) return null;
+    return sockets.isProven ? "socket" : "exec_stream";
   }
 
   /** @returns null where boxes have to do without a helper */
@@ -65,6 +78,12 @@ export class BoxHelpers implements AsyncDisposable {
       this.#note(error);
       return null;
     }
+  }
+
+  /** Lets go of a container that is gone. */
+  async forget(container: string): Promise<void> {
+    await this.drop(container);
+    await this.#deps.sockets?.remove(container);
   }
 
   /** Ends the helper of a container that is about to go. */

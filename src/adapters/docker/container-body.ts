@@ -10,12 +10,16 @@ import {
 import { maxFileMib } from "../../domain/exec-outcome.js";
 import type { BoxPlace } from "../../ports/box-backend.js";
 import { LABEL, ownerLabels } from "./labels.js";
+import { SOCKET_NAME, type SocketPlace } from "./socket-places.js";
+import type { DialPlan } from "./socket-transport.js";
 
 /** Owner of PID 1, so that the box user can neither write to its descriptors nor end it. */
 const HOLDER = "20000:20000";
 /** Where the helper's volume is mounted; nothing of a box can write there. */
 const HELPER_PLACE = "/opt/berth";
 export const HELPER_PROGRAM = `${HELPER_PLACE}/boxd`;
+/** Where the directory with the service's socket is mounted; nothing of a box can write there. */
+const CHANNEL_PLACE = "/run/berth";
 const MIB = 1024 * 1024;
 const MAX_TMP_MIB = 64;
 const MAX_SHM_MIB = 16;
@@ -52,6 +56,8 @@ export interface BoxBodyInput {
   readonly seccomp: string;
   /** A box without one is served by workers that the engine starts. */
   readonly helper?: HelperMount | null | undefined;
+  /** Where its helper dials in; without one it is served over an exec stream. */
+  readonly channel?: SocketPlace | null | undefined;
 }
 
 /** The body of a box, whose extra mounts have been looked up; its label `berth.settings` tells it apart from one made with other values. */
@@ -61,6 +67,7 @@ export function makeBoxBody({
   settings,
   seccomp,
   helper = null,
+  channel = null,
 }: BoxBodyInput): CreateBody {
   const body = {
     ...processBody(settings.image, HOLDER, ["sleep", "infinity"]),
@@ -89,12 +96,16 @@ export function makeBoxBody({
   };
   if (helper === null) return { ...body, Labels: labels };
   // The fingerprint is about what was asked for; how the box is served may differ from one container to the next.
-  const mounts = [...body.HostConfig.Mounts, helperMount(helper, true)];
+  const mounts = [...body.HostConfig.Mounts, helperMount(helper, true), ...channelMounts(channel)];
   return {
     ...body,
     Entrypoint: [HELPER_PROGRAM, "hold"],
     HostConfig: { ...body.HostConfig, Mounts: mounts },
-    Labels: { ...labels, [LABEL.helper]: helper.version },
+    Labels: {
+      ...labels,
+      [LABEL.helper]: helper.version,
+      ...(channel === null ? {} : { [LABEL.channel]: channel.name }),
+    },
   };
 }
 
@@ -103,18 +114,38 @@ export interface HelperBodyInput {
   readonly image: string;
   readonly helper: HelperMount;
   readonly seccomp: string;
+  /** Where the program dials in to prove that it can; without one it only runs. */
+  readonly dial?: DialPlan | null | undefined;
+}
+
+/** How the helper is told to dial in. */
+export function dialCommand(options: readonly string[] = []): readonly string[] {
+  return [HELPER_PROGRAM, "serve", ...options, "--dial", `${CHANNEL_PLACE}/${SOCKET_NAME}`];
+}
+
+/** What the helper shows the service, so that nobody else in the box is taken for it. */
+export function dialEnvironment({ token }: DialPlan): readonly string[] {
+  return [`BOXD_TOKEN=${token}`];
 }
 
 /**
  * The body of the short-lived container with which the engine fills the helper's volume from the image, as it does with
  * an empty one when it makes the container. It runs the program once from there: exit code 0 says that it can be used.
  */
-export function makeHelperBody({ serviceId, image, helper, seccomp }: HelperBodyInput): CreateBody {
+export function makeHelperBody({
+  serviceId,
+  image,
+  helper,
+  seccomp,
+  dial = null,
+}: HelperBodyInput): CreateBody {
+  const command = dial === null ? [HELPER_PROGRAM, "version"] : dialCommand(["--root", "/"]);
   return {
-    ...processBody(image, HOLDER, [HELPER_PROGRAM, "version"]),
+    ...processBody(image, HOLDER, command),
+    Env: dial === null ? [] : dialEnvironment(dial),
     HostConfig: {
       ...isolation(seccomp),
-      Mounts: [helperMount(helper, false)],
+      Mounts: [helperMount(helper, false), ...channelMounts(dial?.place ?? null)],
       ReadonlyRootfs: true,
       Tmpfs: {},
       ShmSize: MIB,
@@ -272,6 +303,12 @@ function helperMount(helper: HelperMount, isReadOnly: boolean): object {
     // An engine makes a volume anew that somebody has removed: ours has its label also then.
     VolumeOptions: { NoCopy: isReadOnly, Labels: { [LABEL.helper]: helper.version } },
   };
+}
+
+function channelMounts(place: SocketPlace | null): readonly object[] {
+  if (place === null) return [];
+  const mount = { Type: "bind", Source: place.directory, Target: CHANNEL_PLACE, ReadOnly: true };
+  return [{ ...mount, BindOptions: { Propagation: "rprivate" } }];
 }
 
 /** Together they stay below the memory limit: a full one would kill every later command (security §2). */

@@ -34,6 +34,7 @@ import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
 import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
+import { SocketTransport } from "./socket-transport.js";
 import { WorkerScripts } from "./worker-script.js";
 import { WorkspaceVolumes } from "./workspace-volumes.js";
 
@@ -69,6 +70,8 @@ export interface DockerBoxBackendDeps {
   readonly mounts?: MountRules | undefined;
   /** If not given, commands are watched. */
   readonly quota?: QuotaSettings | undefined;
+  /** Directory of the service's own for sockets that helpers dial; without one, boxes are served over exec streams. */
+  readonly socketDirectory?: string | null | undefined;
 }
 
 const WATCHED_QUOTA: QuotaSettings = { mode: "watchdog", entries: MAX_ENTRIES, image: "", volumes: null };
@@ -81,6 +84,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #quota: QuotaSettings;
   readonly #probe: QuotaProbe;
   readonly #volumes: WorkspaceVolumes;
+  readonly #sockets: SocketTransport | null;
   readonly #scripts = new WorkerScripts();
   readonly #starts = new KeyedLock<string>();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
@@ -89,15 +93,21 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
     this.#work = { ...deps, calls: this.#calls };
-    const { helper = null, quota = WATCHED_QUOTA, ...rest } = deps;
+    const { helper = null, quota = WATCHED_QUOTA, socketDirectory: directory = null, ...rest } = deps;
     this.#quota = quota;
     this.#probe = new QuotaProbe({ ...rest, ...quota, work: this.#work, seccomp: this.#seccomp });
     this.#volumes = new WorkspaceVolumes({ ...rest, ...quota, calls: this.#calls, probe: this.#probe });
-    const fill = { ...rest, ...this.#work, seccomp: this.#seccomp };
+    const listContainers = async (options: CallOptions): Promise<readonly string[]> =>
+      (await this.listOwned(options)).containers.map(({ name }) => name);
+    this.#sockets =
+      helper === null || directory === null
+        ? null
+        : new SocketTransport({ ...rest, directory, listContainers });
+    const fill = { ...rest, ...this.#work, sockets: this.#sockets, seccomp: this.#seccomp };
     this.#helpers =
       helper === null
         ? null
-        : new BoxHelpers({ ...rest, helper, volume: new HelperVolume({ ...fill, image: helper.image }) });
+        : new BoxHelpers({ ...fill, helper, volume: new HelperVolume({ ...fill, image: helper.image }) });
   }
 
   /** Lets go of the boxes; they run on. */
@@ -114,9 +124,9 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const quota = await this.#probe.soon(options);
     const facts = describeEngine(this.engine, { info, version: await this.#calls.version(options), quota });
     const trouble = this.#helpers?.trouble ?? null;
-    return trouble === null
-      ? facts
-      : { ...facts, warnings: [...facts.warnings, `Boxes are served without their helper: ${trouble}`] };
+    const warnings = trouble === null ? [] : [`Boxes are served without their helper: ${trouble}`];
+    const transport = this.#helpers === null ? "worker" : this.#helpers.transport;
+    return { ...facts, transport, warnings: [...facts.warnings, ...warnings] };
   }
 
   async hasImage(image: string, options: CallOptions): Promise<boolean> {
@@ -153,19 +163,23 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const { serviceId } = this.#deps;
     const extraMounts = await this.#resolveMounts(settings);
     const helper = (await this.#helpers?.mount(options)) ?? null;
+    const channel = helper === null ? null : ((await this.#sockets?.make(place.container)) ?? null);
     const body = makeBoxBody({
       serviceId,
       place,
       settings: { ...settings, extraMounts },
       seccomp: this.#seccomp,
       helper,
+      channel,
     });
     await this.#volumes.attach(place, settings, options);
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
     else if (mustBeMadeAnew(view, body)) {
       if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
-      await this.removeContainer(place.container, options);
+      // The directory in which its successor's helper dials in stays.
+      await removeContainer(this.#work, place.container, options);
+      await this.#helpers?.drop(place.container);
       await this.#create(place, body, options);
     } else if (view.State.Status === "paused") {
       await this.#calls.unpauseContainer(place.container, options);
@@ -211,7 +225,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   async removeContainer(container: string, options: CallOptions): Promise<void> {
     const release = await this.#volumes.release(container, options);
     await removeContainer(this.#work, container, options);
-    await this.#helpers?.drop(container);
+    await this.#helpers?.forget(container);
     await release();
   }
 
@@ -240,7 +254,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 
   async #access(place: BoxPlace, view: ContainerView, options: CallOptions): Promise<BoxAccess> {
     const quotaMib = readQuotaMib(view.Config.Labels);
+    const { container } = place;
+    const canDial = (await this.#sockets?.serves(container, view.Config.Labels[LABEL.channel])) ?? false;
     return new BoxAccess({
+      sockets: canDial ? this.#sockets : null,
       calls: this.#calls,
       scripts: this.#scripts,
       logger: this.#deps.logger,
@@ -317,11 +334,12 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 
 const MIB = 1024 * 1024;
 
-/** Settings that differ always count; another helper only where nothing runs that it could disturb. */
+/** Settings that differ always count; another helper or way to it only where nothing runs that it could disturb. */
 function mustBeMadeAnew(view: ContainerView, { Labels: wanted }: CreateBody): boolean {
   const { Labels: labels } = view.Config;
   if (labels[LABEL.settings] !== wanted[LABEL.settings]) return true;
-  return readState(view.State.Status) === "stopped" && labels[LABEL.helper] !== wanted[LABEL.helper];
+  const isServedOtherwise = [LABEL.helper, LABEL.channel].some((label) => labels[label] !== wanted[label]);
+  return readState(view.State.Status) === "stopped" && isServedOtherwise;
 }
 
 function otherSettings(container: string): ServiceError {

@@ -25,7 +25,7 @@ const MODULES: ReadonlyMap<string, string> = new Map([
 export function describeEngine(
   name: string,
   of: { readonly info: EngineInfo; readonly version: EngineVersion; readonly quota?: QuotaOutcome },
-): EngineFacts {
+): Omit<EngineFacts, "transport"> {
   const { info, version, quota = WATCHED } = of;
   const modules = new Set(info.SecurityOptions.map(readModule));
   const limits = [

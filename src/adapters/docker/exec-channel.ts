@@ -3,20 +3,20 @@ import type { Duplex } from "node:stream";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { CallOptions } from "../../ports/options.js";
 import { type EngineChunk, EngineDemuxer } from "./engine-demuxer.js";
-import { waitForDrain } from "./wait-for-drain.js";
-
-const DIAGNOSTIC_BYTES = 4096;
+import { ExecDiagnostics } from "./exec-diagnostics.js";
+import { GatheredWrites } from "./gathered-writes.js";
 
 export class ExecChannel implements BoxChannel {
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly #stream: Duplex;
-  readonly #errors: Buffer[] = [];
-  #errorBytes = 0;
+  readonly #writes: GatheredWrites;
+  readonly #errors = new ExecDiagnostics();
   #hasEnded = false;
 
   /** @param stream the exec's connection, with the engine's framing on what comes */
   constructor(stream: Duplex) {
     this.#stream = stream;
+    this.#writes = new GatheredWrites(stream);
     // A write that fails is told by `write`; without a listener the event would end the process.
     stream.on("error", () => undefined);
     this.bytes = this.#read();
@@ -27,12 +27,12 @@ export class ExecChannel implements BoxChannel {
   }
 
   get diagnostics(): string {
-    return Buffer.concat(this.#errors).toString("utf8");
+    return this.#errors.text;
   }
 
   async write(bytes: Uint8Array, { signal }: CallOptions): Promise<void> {
     if (this.hasEnded) throw new Error("The channel into the box has ended.");
-    if (!this.#stream.write(bytes)) await waitForDrain(this.#stream, signal);
+    await this.#writes.write(bytes, signal);
   }
 
   async close(): Promise<void> {
@@ -58,12 +58,6 @@ export class ExecChannel implements BoxChannel {
   *#separate(chunks: readonly EngineChunk[]): Iterable<Uint8Array> {
     for (const { stream, bytes } of chunks)
       if (stream === "stdout") yield bytes;
-      else this.#keepDiagnostic(bytes);
-  }
-
-  #keepDiagnostic(bytes: Uint8Array): void {
-    const kept = bytes.subarray(0, DIAGNOSTIC_BYTES - this.#errorBytes);
-    this.#errorBytes += kept.length;
-    if (kept.length > 0) this.#errors.push(Buffer.from(kept));
+      else this.#errors.keep(bytes);
   }
 }

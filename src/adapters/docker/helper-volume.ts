@@ -7,6 +7,7 @@ import { type HelperMount, makeHelperBody } from "./container-body.js";
 import { missingImage } from "./engine-errors.js";
 import { LABEL } from "./labels.js";
 import { type ContainerWork, runToEnd } from "./run-to-end.js";
+import type { DialPlan, SocketTransport } from "./socket-transport.js";
 
 const VERSION_DIGITS = 16;
 
@@ -15,6 +16,8 @@ export interface HelperVolumeDeps extends ContainerWork {
   readonly image: string;
   readonly seccomp: string;
   readonly ids: IdSource;
+  /** Null where boxes are served over exec streams. */
+  readonly sockets: SocketTransport | null;
 }
 
 export class HelperVolume {
@@ -37,7 +40,7 @@ export class HelperVolume {
   }
 
   async #fill(options: CallOptions): Promise<HelperMount> {
-    const { calls, serviceId, image, seccomp, ids } = this.#deps;
+    const { calls, serviceId, image, seccomp, ids, sockets } = this.#deps;
     const id = await calls.imageId(image, options);
     if (id === null) throw missingImage(image);
     const version = id.replace(/^sha256:/u, "").slice(0, VERSION_DIGITS);
@@ -48,9 +51,14 @@ export class HelperVolume {
         hint: "Remove or rename that volume.",
         details: { volume: helper.volume },
       });
-    const name = `${helper.volume}-${ids.randomHex(8)}`;
-    const body = makeHelperBody({ serviceId, image, helper, seccomp });
-    const exitCode = await runToEnd(this.#deps, { name, body }, options);
+    const fill = async (dial: DialPlan | null): Promise<number> => {
+      const name = `${helper.volume}-${ids.randomHex(8)}`;
+      const body = makeHelperBody({ serviceId, image, helper, seccomp, dial });
+      return runToEnd(this.#deps, { name, body }, options);
+    };
+    // The proof fills it as well; it is repeated without one where it fails.
+    const hasDialled = sockets !== null && sockets.isProven !== false && (await sockets.prove(fill, options));
+    const exitCode = hasDialled ? 0 : await fill(null);
     if (exitCode !== 0)
       throw new ServiceError(
         "box.readiness",

@@ -13,6 +13,8 @@ export const LABEL = {
   quota: "berth.quota_mb",
   /** Version of the helper that is mounted, or that the volume holds. */
   helper: "berth.helper",
+  /** Name of the directory in which the service listens for the helper; missing where it does not. */
+  channel: "berth.channel",
   /** Only on short-lived containers: what they are for. */
   purpose: "berth.purpose",
 } as const;

@@ -205,6 +205,10 @@ export const boxStatusSchema = z
         version: z.string().nullable(),
         images: z.array(z.string()),
         warnings: z.array(z.string()),
+        transport: z
+          .enum(["socket", "exec_stream", "worker"])
+          .nullable()
+          .meta({ description: "How its boxes are reached; null until a box was wanted." }),
       }),
     ),
     limits: z.object({

@@ -468,7 +468,9 @@ describe("GET /v1/boxes/status", () => {
       isolation: ["network-none"],
       quota: "watchdog",
       export_paths: true,
-      engines: [{ name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [] }],
+      engines: [
+        { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [], transport: "worker" },
+      ],
       limits: { max_boxes: 3, idle_ttl_sec: 300, profile: "default", memory_mb: 512 },
     });
     expect([open.boxes, open.recent_errors]).toEqual([undefined, undefined]);

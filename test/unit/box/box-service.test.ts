@@ -605,7 +605,7 @@ describe("the engine", () => {
       export_paths: true,
     });
     expect(await service.engines(ENDLESS)).toEqual([
-      { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [] },
+      { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [], transport: "worker" },
     ]);
     expect(service.limits).toMatchObject({
       max_boxes: 3,

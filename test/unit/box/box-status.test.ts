@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { describeEngine, describeStatus } from "../../../src/box/box-status.js";
 
-const facts = { name: "e", version: "1", isolation: ["seccomp"], quota: "loop" as const, warnings: [] };
+const facts = {
+  name: "e",
+  version: "1",
+  isolation: ["seccomp"],
+  quota: "loop" as const,
+  warnings: [],
+  transport: "socket" as const,
+};
 
 describe("describeStatus", () => {
   it("says unknown, never 0, where nothing is known", () => {
@@ -37,6 +44,12 @@ describe("describeEngine", () => {
 
   it("tells only the name of one that is not there", () => {
     for (const state of ["disabled", { state: "unknown" }] as const)
-      expect(describeEngine(state, of)).toEqual({ name: "local", version: null, images: [], warnings: [] });
+      expect(describeEngine(state, of)).toEqual({
+        name: "local",
+        version: null,
+        images: [],
+        warnings: [],
+        transport: null,
+      });
   });
 });

@@ -41,7 +41,13 @@ describe("probeParts", () => {
   });
 
   it("names what keeps the boxes of an engine", async () => {
-    const facts = { name: "e", version: "1", isolation: ["no-capabilities", "seccomp"], warnings: [] };
+    const facts = {
+      name: "e",
+      version: "1",
+      isolation: ["no-capabilities", "seccomp"],
+      warnings: [],
+      transport: null,
+    };
     const engine = { state: "available" as const, facts: { ...facts, quota: "watchdog" as const } };
     const status = async () => describeStatus(engine, { limit: 1, used: 0 });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
