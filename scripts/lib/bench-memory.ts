@@ -13,7 +13,7 @@ export async function readMemoryKib(docker: Docker, container: string): Promise<
   const { State: state } = await docker.getContainer(container).inspect();
   const top: unknown = await docker.getContainer(container).top({ ps_args: "-eo pid,args" });
   const rows = readRows(top);
-  const find = (ending: string): number => Number(rows.find(([, args]) => args?.endsWith(ending))?.[0]);
+  const find = (words: string): number => Number(rows.find(([, args]) => args?.includes(words))?.[0]);
   return {
     helperKib: residentKib(find("boxd serve")),
     holderKib: residentKib(find("boxd hold")),

@@ -51,7 +51,7 @@ describe.skipIf(!hasEngine()).each(SERVED_BY)(
         const left = (await engine.processes(of.container)).filter(
           (line) => !/docker-init|sleep infinity|boxd hold/.test(line),
         );
-        const helper = left.findIndex((line) => /^S.* \/opt\/berth\/boxd serve$/.test(line));
+        const helper = left.findIndex((line) => /^S.* \/opt\/berth\/boxd serve/.test(line));
         if (helper !== -1) left.splice(helper, 1);
         if (left.length === 0 || i === 10) return left.map((line) => line.slice(0, 80));
         await delay(50);

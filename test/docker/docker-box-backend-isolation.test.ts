@@ -110,6 +110,13 @@ describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
     expect(JSON.stringify(host.SecurityOpt)).toMatch(/^\["no-new-privileges:true","seccomp=\{/);
     expect(mounts.toSorted((a, b) => a.Destination.localeCompare(b.Destination))).toMatchObject([
       { Type: "volume", Name: textLike(/^berth-boxd-/), Destination: "/opt/berth", RW: false },
+      {
+        Type: "bind",
+        Source: textLike(new RegExp(`^${engine.socketDirectory}/[0-9a-f]{24}$`)),
+        Destination: "/run/berth",
+        RW: false,
+        Propagation: "rprivate",
+      },
       { Type: "volume", Name: place.volume, Destination: "/workspace", RW: true },
     ]);
     expect(config.Labels).toMatchObject({

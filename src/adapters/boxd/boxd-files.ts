@@ -38,7 +38,7 @@ import {
   writeItem,
 } from "./questions.js";
 import { ReadProgress } from "./read-progress.js";
-import { sendContents } from "./send-contents.js";
+import { AnswerCount, sendContents } from "./send-contents.js";
 
 /** A list that takes more is cut, whatever the box says of its end. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
@@ -148,14 +148,17 @@ export class BoxdFiles implements BoxFiles {
     items: readonly FieldWriter[],
     options: CallOptions,
   ): Promise<readonly WriteAnswer[]> {
-    const read: ReadAnswer<WriteAnswer> = (index, frame, indexed) =>
-      frame.type === HEAR.entry
+    const count = new AnswerCount();
+    const read: ReadAnswer<WriteAnswer> = (index, frame, indexed) => {
+      count.add();
+      return frame.type === HEAR.entry
         ? { ok: true, entry: readWholeEntry(writes[index]?.path ?? "", indexed) }
         : { ok: false, fault: toFileFault(readFaultWord(frame, indexed)) };
+    };
     using request = await FileRequest.begin(this.#connect, { type: ASK.write, body: askAll(items) }, options);
     const [sent, answered] = await Promise.allSettled([
-      sendContents(request, writes),
-      readAnswers(request, writes.length, read),
+      sendContents(request, writes, count),
+      readAnswers(request, writes.length, read).finally(() => count.end()),
     ]);
     options.signal.throwIfAborted();
     // What broke the content also ends the answers, so it is told first.

@@ -100,9 +100,12 @@ export class BoxAccess implements HelperGround {
       const env = [...body.Env, ...dialEnvironment(plan)];
       return this.#startExec({ ...body, Env: env, AttachStdin: false }, options);
     };
-    const dialled = sockets === null ? null : await sockets.dial(container, dial, options);
-    if (dialled !== null) return dialled;
-    return new ExecChannel(await this.#startExec(makeExecBody([HELPER_PROGRAM, "serve"], uid), options));
+    return (await sockets?.dial(container, dial, options)) ?? this.#openExecChannel(options);
+  }
+
+  async #openExecChannel(options: CallOptions): Promise<BoxChannel> {
+    const body = makeExecBody([HELPER_PROGRAM, "serve"], this.#deps.uid);
+    return new ExecChannel(await this.#startExec(body, options));
   }
 
   async #startExec(body: ExecBody, options: CallOptions): Promise<Duplex> {

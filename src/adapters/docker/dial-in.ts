@@ -32,13 +32,16 @@ export class DialIn implements AsyncDisposable {
   /** @param path where the socket is made; what a dead service left there is removed. @throws what the system says */
   static async listen(path: string, token: string): Promise<DialIn> {
     await rm(path, { force: true });
-    const dialIn = new DialIn(path, token);
+    return new DialIn(path, token).#listen();
+  }
+
+  async #listen(): Promise<this> {
     await new Promise<void>((resolve, reject) => {
-      dialIn.#server.once("error", reject);
-      dialIn.#server.listen({ path, backlog: MAX_CALLERS }, resolve);
+      this.#server.once("error", reject);
+      this.#server.listen({ path: this.#path, backlog: MAX_CALLERS }, resolve);
     });
-    await chmod(path, SOCKET_MODE);
-    return dialIn;
+    await chmod(this.#path, SOCKET_MODE);
+    return this;
   }
 
   /** The helper's connection, from after the token on; it belongs to the caller. @throws the signal's reason */

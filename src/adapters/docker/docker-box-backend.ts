@@ -175,13 +175,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     await this.#volumes.attach(place, settings, options);
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
-    else if (mustBeMadeAnew(view, body)) {
-      if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
-      // The directory in which its successor's helper dials in stays.
-      await removeContainer(this.#work, place.container, options);
-      await this.#helpers?.drop(place.container);
-      await this.#create(place, body, options);
-    } else if (view.State.Status === "paused") {
+    else if (mustBeMadeAnew(view, body)) await this.#makeAnew(view, { place, body }, options);
+    else if (view.State.Status === "paused") {
       await this.#calls.unpauseContainer(place.container, options);
       return false;
     }
@@ -304,6 +299,18 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       if (this.#deps.clock.elapsed() > until) throw slowEngine("create a container", CREATION_MS);
       await delay(LOOK_AGAIN_MS, undefined, options);
     }
+  }
+
+  /** The directory in which the helper dials in stays for its successor. @throws ServiceError `box.conflict` when it runs */
+  async #makeAnew(
+    view: ContainerView,
+    { place, body }: { readonly place: BoxPlace; readonly body: CreateBody },
+    options: CallOptions,
+  ): Promise<void> {
+    if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
+    await removeContainer(this.#work, place.container, options);
+    await this.#helpers?.drop(place.container);
+    await this.#create(place, body, options);
   }
 
   /** @returns false while somebody else has taken the name and the engine does not know the container yet */

@@ -39,6 +39,7 @@ describe("describeEngine", () => {
       version: "1",
       images: ["berth-box:slim"],
       warnings: ["No quota."],
+      transport: "socket",
     });
   });
 
