@@ -1515,7 +1515,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "ISO-09",
     rule: "box §6.6",
     says: "600 MB of output in one run, another run beside it / exec / service memory grows less than 50 MB; the other run is unaffected",
-    issue: 3,
   },
   {
     id: "ISO-10",

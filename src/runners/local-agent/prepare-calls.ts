@@ -64,7 +64,11 @@ export async function prepareCalls(
   return prepared.map((one, position) =>
     position < MAX_CALLS_PER_REPLY || one.plan.kind === "refuse"
       ? one
-      : { ...one, plan: { kind: "refuse", error: tooManyText(reply), isCut: false } },
+      : {
+          call: one.call,
+          parameters: one.parameters,
+          plan: { kind: "refuse", error: tooManyText(reply), isCut: false },
+        },
   );
 }
 
