@@ -181,3 +181,11 @@ export const CLEARING_NOTES = {
   2: "The command's supervisor did not answer, so all processes of the box user were stopped.",
   3: "The box had to be started anew: all its processes and everything outside /workspace are gone, the files in /workspace stayed.",
 } as const;
+
+/** What a command is told for which a box had no room at first. */
+export function roomNote({ pids }: BoxLimits): string {
+  return `The box was full of processes (limit ${pids}): what earlier commands had left running was stopped first.`;
+}
+
+/** What is said of a box that had no room for a command and nothing else to stop. */
+export const MADE_ROOM_NOTE = "All processes of the box user were stopped to make room.";

@@ -103,6 +103,16 @@ describe.skipIf(!hasEngine()).each(SERVED_BY)(
       expect(await remains(place)).toEqual([]);
     });
 
+    it.runIf(servedBy === "helper")("makes room in a box that earlier commands have filled", async () => {
+      await using lease = await engine.backend.open(place, FOREVER);
+      await run(lease, ["sh", "-c", "for i in $(seq 200); do sleep 1000 & done; exit 0"]);
+      expect((await remains(place)).length).toBeGreaterThan(100);
+      const { stdout, exit } = await run(lease, ["echo", "room"]);
+      expect([stdout, exit.status]).toEqual(["room\n", "completed"]);
+      expect(exit.notes.join(" ")).toContain("The box was full of processes (limit 128)");
+      expect(await remains(place)).toEqual([]);
+    });
+
     it("leaves nothing of a command whose reader went away", async () => {
       for await (const event of box.exec(
         aCommand(["sh", "-lc", `echo begun; setsid ${SLEEP} & ${SLEEP}`]),

@@ -10,6 +10,8 @@ import {
   counterNotes,
   type DiskUse,
   describeExit,
+  MADE_ROOM_NOTE,
+  roomNote,
   statusOfStop,
   stopNotes,
 } from "../../domain/exec-outcome.js";
@@ -69,6 +71,13 @@ interface EndedCommand extends Ended {
   readonly request: Pick<ExecRequest, "workdir" | "timeoutMs">;
 }
 
+interface Attempt {
+  readonly body: Uint8Array;
+  readonly request: ExecRequest;
+  /** Whether a box without room is an error. */
+  readonly isLast: boolean;
+}
+
 export class BoxdHandle implements BoxHandle {
   readonly files: BoxFiles;
   readonly #deps: BoxdHandleDeps;
@@ -85,7 +94,23 @@ export class BoxdHandle implements BoxHandle {
     const plan = planCommand(request, MAX_COMMAND_BYTES);
     const body = askSpawn(plan, { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null });
     options.signal.throwIfAborted();
-    this.#requireOpen();
+    const notes: string[] = [];
+    for (;;) {
+      this.#requireOpen();
+      const exit = yield* this.#attempt({ body, request, isLast: notes.length > 0 }, options);
+      if (exit !== null) {
+        yield { type: "exit", exit: { ...exit, notes: [...notes, ...exit.notes] } };
+        return;
+      }
+      notes.push(roomNote(this.#deps.session.limits));
+    }
+  }
+
+  /** @returns null when the box had no room for it and now may have some */
+  async *#attempt(
+    { body, request, isLast }: Attempt,
+    options: CallOptions,
+  ): AsyncGenerator<ExecEvent, ExecExit | null> {
     const startedAt = this.#deps.clock.elapsed();
     const command = await this.#start(body, options);
     const ended = this.#timed(command, startedAt);
@@ -94,7 +119,10 @@ export class BoxdHandle implements BoxHandle {
     options.signal.addEventListener("abort", cancel, { once: true });
     if (options.signal.aborted) cancel();
     try {
-      yield* this.#tell(command, request, ended);
+      yield* tellOutput(command);
+      const { ending, durationMs } = await ended;
+      if (!isLast && isFull(ending) && (await this.#endLeftovers())) return null;
+      return await this.#conclude({ command, request, ending, durationMs });
     } finally {
       clearTimeout(timer);
       options.signal.removeEventListener("abort", cancel);
@@ -156,8 +184,7 @@ export class BoxdHandle implements BoxHandle {
     request: EndedCommand["request"],
     ended: Promise<Ended>,
   ): AsyncGenerator<ExecEvent, void> {
-    for (let piece = await command.output.next(); piece !== null; piece = await command.output.next())
-      yield { type: "output", ...piece };
+    yield* tellOutput(command);
     yield { type: "exit", exit: await this.#conclude({ command, request, ...(await ended) }) };
   }
 
@@ -199,21 +226,29 @@ export class BoxdHandle implements BoxHandle {
     return { status, exitCode: null, durationMs, leftovers: 0, notes };
   }
 
+  /** Ends what earlier commands of this lease left running. @returns whether there was anything */
+  async #endLeftovers(): Promise<boolean> {
+    const leftovers = [...this.#commands].filter(({ hasBegun, hasEnded }) => hasBegun && hasEnded);
+    await Promise.all(leftovers.map(async (command) => this.#endCommand(command)));
+    return leftovers.length > 0;
+  }
+
   /** A box that takes no process is cleared when nothing of this lease runs; what runs may end by itself. */
   async #refuse(request: Pick<ExecRequest, "workdir">, word: string): Promise<ServiceError> {
     if (word !== "busy") return refusedWorkdir(request.workdir, word);
     const { session } = this.#deps;
-    const notes = this.#commands.size > 1 ? [] : this.#clearingNotes(await session.clear(), null);
+    const isAlone = ![...this.#commands].some(({ hasBegun }) => hasBegun);
+    const notes = isAlone ? [clearedNote(await session.clear())] : [];
     return new ServiceError("box.readiness", ["The box could not start the command.", ...notes].join(" "), {
       hint: `The box may be full of processes (limit ${session.limits.pids}): try again.`,
     });
   }
 
-  #clearingNotes(clearing: Clearing | null, command: BoxdCommand | null): readonly string[] {
+  #clearingNotes(clearing: Clearing | null, command: BoxdCommand): readonly string[] {
     if (clearing === null) return [BOX_ENDED_NOTE];
     const { rung, counters } = clearing;
-    const before = command?.countersAtStart ?? null;
-    const limitNotes = counters === null ? [] : counterNotes(before, counters, this.#deps.session.limits);
+    const { limits } = this.#deps.session;
+    const limitNotes = counters === null ? [] : counterNotes(command.countersAtStart, counters, limits);
     return [...limitNotes, CLEARING_NOTES[rung]];
   }
 
@@ -247,6 +282,20 @@ export class BoxdHandle implements BoxHandle {
       logger.warn({ container: session.container }, "The box could not be cleared.", error);
     }
   }
+}
+
+async function* tellOutput(command: BoxdCommand): AsyncGenerator<ExecEvent, void> {
+  for (let piece = await command.output.next(); piece !== null; piece = await command.output.next())
+    yield { type: "output", ...piece };
+}
+
+function isFull(ending: CommandEnding): boolean {
+  return ending.type === "fault" && ending.word === "busy";
+}
+
+function clearedNote(clearing: Clearing | null): string {
+  if (clearing === null) return BOX_ENDED_NOTE;
+  return clearing.rung === 2 ? MADE_ROOM_NOTE : CLEARING_NOTES[clearing.rung];
 }
 
 /** A command that was killed for what the workspace holds. */

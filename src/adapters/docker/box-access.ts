@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
+import { delay } from "../../lib/delay.js";
 import { StallGuard } from "../../lib/stall-guard.js";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { Clearing, HelperGround } from "../../ports/box-helper.js";
@@ -19,6 +20,9 @@ import { readPayload, sweepSchema } from "./worker-wire.js";
 
 const SWEEP_MS = 4000;
 const SWEEP_ANSWER_MS = SWEEP_MS + 2000;
+/** A container that is being stopped has ended after so long. */
+const SETTLING_MS = 1500;
+const SETTLING_LOOKS = 5;
 
 export interface BoxAccessDeps {
   readonly calls: EngineCalls;
@@ -151,7 +155,7 @@ export class BoxAccess implements HelperGround {
       return { rung: 2, counters: await this.#sweep() };
     } catch (error) {
       // A box that is just being stopped by somebody else takes no exec either, and must not come back.
-      if (!(await this.#livesOn())) return null;
+      if (!(await this.#staysAlive())) return null;
       this.#deps.logger.warn({ container: this.container }, "The box is started anew to clear it.", error);
       return this.#restart();
     }
@@ -160,6 +164,15 @@ export class BoxAccess implements HelperGround {
   async #livesOn(): Promise<boolean> {
     const view = await this.#deps.calls.inspectContainer(this.container, unhurried());
     return view?.State.Status === "running" && view.State.StartedAt === this.#startedAt;
+  }
+
+  /** The engine says "running" of a container until the last of its processes is taken. */
+  async #staysAlive(): Promise<boolean> {
+    for (let look = 0; look < SETTLING_LOOKS; look += 1) {
+      if (!(await this.#livesOn())) return false;
+      await delay(SETTLING_MS / SETTLING_LOOKS, unhurried());
+    }
+    return this.#livesOn();
   }
 
   async #sweep(): Promise<BoxCounters> {

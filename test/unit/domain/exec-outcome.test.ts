@@ -4,6 +4,7 @@ import {
   describeExit,
   describeFullDisk,
   type ExitFacts,
+  roomNote,
   statusOfStop,
 } from "../../../src/domain/exec-outcome.js";
 
@@ -142,6 +143,12 @@ describe("counterNotes", () => {
     expect(
       counterNotes({ oomKills: -1, pidsRefused: -1 }, { oomKills: -1, pidsRefused: -1 }, limits),
     ).toEqual([]);
+  });
+});
+
+describe("roomNote", () => {
+  it("names the limit", () => {
+    expect(roomNote({ memoryMb: 1, pids: 7, quotaMib: 1 })).toContain("full of processes (limit 7)");
   });
 });
 

@@ -79,6 +79,36 @@ const leaving: Script = (channel) => {
   };
 };
 
+/** The first command leaves something; no other starts until that was killed, or ever. */
+const filling =
+  (isFullForEver: boolean): Script =>
+  (channel) => {
+    let first: number | null = null;
+    let hasRoom = true;
+    channel.hello();
+    channel.onAsked = ({ type, id }) => {
+      if (type === SAY.kill && id === first) {
+        hasRoom = !isFullForEver;
+        channel.say(HEAR.done, id, Buffer.of(0));
+      }
+      if (type !== ASK.spawn) return;
+      if (!hasRoom) {
+        channel.say(
+          HEAR.fault,
+          id,
+          Buffer.concat([Buffer.alloc(4), Buffer.of(4, 0, 0, 0), Buffer.from("busy")]),
+        );
+        channel.say(HEAR.done, id, Buffer.of(3));
+        return;
+      }
+      channel.say(HEAR.started, id, STARTED);
+      channel.say(HEAR.exit, id, exitPayload({ leftovers: first === null ? 9 : 0 }));
+      if (first !== null) channel.say(HEAR.done, id, Buffer.of(0));
+      hasRoom = first !== null;
+      first ??= id;
+    };
+  };
+
 function serve(ground: ScriptedGround) {
   return new BoxdHelper({ image: "i", clock: new FakeClock(), logger: new KeptLogger() }).serve(ground);
 }
@@ -108,6 +138,29 @@ describe("BoxdSession", () => {
     expect(await exec(box)).toMatchObject({ status: "killed", exitCode: null });
     expect(await exec(box)).toMatchObject({ status: "completed", exitCode: 3 });
     expect(ground.did).toEqual(["open", "clear", "open"]);
+  });
+
+  it("stops what earlier commands of the lease left, when there is no room for the next one, and says so", async () => {
+    const ground = new ScriptedGround(filling(false));
+    await using session = serve(ground);
+    const box = session.lease();
+    expect(await exec(box)).toMatchObject({ leftovers: 9 });
+    expect(await exec(box)).toMatchObject({
+      status: "completed",
+      notes: [
+        "The box was full of processes (limit 128): what earlier commands had left running was stopped first.",
+      ],
+    });
+    expect(ground.did).toEqual(["open"]);
+  });
+
+  it("clears a box that has no room and nothing of the lease in it, and refuses the command", async () => {
+    const ground = new ScriptedGround(filling(true));
+    await using session = serve(ground);
+    const box = session.lease();
+    await exec(box);
+    expect(await exec(box)).toBe("box.readiness");
+    expect(ground.did).toEqual(["open", "clear"]);
   });
 
   it("says that the box ended, when it did", async () => {
