@@ -42,7 +42,7 @@ beforeEach(async () => {
   session = (await service.boxes.findOrCreateSession("main", key, { signal: new AbortController().signal }))
     .id;
   const path = `/v1/sessions/${session}/files/content?path=a.txt`;
-  expect((await service.fetch(path, { method: "PUT", body: CANARY })).status).toBe(200);
+  await service.fetch(path, { method: "PUT", body: CANARY });
 });
 afterEach(async () => {
   await service[Symbol.asyncDispose]();
@@ -69,6 +69,7 @@ describe.each(CALLERS)("with $who", ({ who, key }) => {
   it.each(ROUTES)(
     "$method $path answers as it must, and a refusal changes and tells nothing",
     async (route) => {
+      expect(service.backend.counts.containersCreated).toBe(1);
       const before = await stateOf();
       const response = await ask(route, key);
       const text = await response.text();
