@@ -17,13 +17,17 @@ import { openSqlite } from "./adapters/sqlite/open-sqlite.js";
 import { LocalRunEvents } from "./adapters/system/local-run-events.js";
 import { RandomIdSource } from "./adapters/system/random-id-source.js";
 import { SystemClock } from "./adapters/system/system-clock.js";
-import { BoxService } from "./box/box-service.js";
+import type { HandLease } from "./box/box-lease.js";
+import { BoxService, type LeaseOptions } from "./box/box-service.js";
+import { Jobs } from "./box/jobs.js";
 import { parseTemplate } from "./box/key-template.js";
+import { Terminals } from "./box/terminals.js";
 import {
   toBoxSettings,
   toFileLimits,
   toHttpSettings,
   toIdleTtlSec,
+  toJobsSettings,
   toModelFacts,
   toModelSettings,
   toMountRules,
@@ -36,6 +40,7 @@ import type { Config } from "./config/config-schema.js";
 import { DEMO_MODEL_ID } from "./config/model-settings.js";
 import type { PipelineConfig } from "./config/pipeline-settings.js";
 import { toServiceError } from "./domain/errors.js";
+import type { SessionRecord } from "./domain/session.js";
 import { createApp, type HttpApp } from "./http/create-app.js";
 import { listen } from "./http/listen.js";
 import { CleanupStack } from "./lib/cleanup-stack.js";
@@ -72,6 +77,7 @@ const LAST_ANSWERS_MS = 5_000;
 /** No run stays without a worker for more than 60 s (runs §20.4). */
 const END_LOST_EVERY_MS = 20_000;
 const SWEEP_EVERY_MS = 3_600_000;
+const LOOK_AFTER_EVERY_MS = 10_000;
 const DAY_MS = 86_400_000;
 
 export interface ComposeOptions {
@@ -107,11 +113,16 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   await using life = new CleanupStack();
   const base = await openBase(config, options, life);
   const boxes = life.use(buildBoxes(config, base, options.backend ?? life.use(buildBackend(config, base))));
+  const lease = (session: SessionRecord, call: LeaseOptions): Promise<HandLease> =>
+    boxes.lease(session, call);
+  const jobs = life.use(new Jobs({ ...base, lease }, toJobsSettings(config)));
+  const terminals = life.use(new Terminals({ ...base, lease }, { maxOpen: config.jobs.max_terminals }));
   const version = readServiceVersion();
-  const runs = buildRuns(config, { base, boxes, models: toModels(config, options.models), version });
+  const runs = buildRuns(config, { base, boxes, jobs, models: toModels(config, options.models), version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
   const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
-  const sessions = new SessionService({ ...base, ...base.stores, boxes, exec });
+  const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });
+  const looks = life.use(lookAfterProcesses(jobs, terminals, base.logger));
   const sweep = life.use(sweepOldData(config, files, base));
   const lost = life.use(endLostRuns(runs, base.logger));
   const probed = { boxes, stores: base.stores, configuredModels: config.models.length };
@@ -127,6 +138,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   await boxes.start({ signal: AbortSignal.timeout(START_MS) });
   await runs.start();
   sweep.start();
+  looks.start();
   lost.start();
   return new Service({ config, http, runs, ids: base.ids, life: life.move() });
 }
@@ -232,14 +244,28 @@ function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService
   );
 }
 
+/** Forgets old records of jobs and ends terminals that nobody uses. */
+function lookAfterProcesses(jobs: Jobs, terminals: Terminals, logger: Logger): PeriodicTask {
+  return new PeriodicTask({
+    everyMs: LOOK_AFTER_EVERY_MS,
+    work: async () => {
+      jobs.prune();
+      await terminals.closeAbandoned();
+    },
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "Terminals could not be closed.", error),
+  });
+}
+
 interface RunParts {
   readonly base: Base;
   readonly boxes: BoxService;
+  readonly jobs: Jobs;
   readonly models: ReadonlyMap<string, ChatModel>;
   readonly version: string;
 }
 
-function buildRuns(config: Config, { base, boxes, models, version }: RunParts): ServeRuns {
+function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunParts): ServeRuns {
   const { stores } = base;
   const { workspaceMode } = toBoxSettings(config);
   const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
@@ -257,6 +283,7 @@ function buildRuns(config: Config, { base, boxes, models, version }: RunParts): 
   const box: RunBoxDeps = {
     ...shared,
     boxes,
+    jobs,
     outbound: new GuardedFetch({ allowedPrivateHosts: config.outbound.allowed_private_hosts }),
     sniffMimeType,
     exportLocks: new KeyedLock(),

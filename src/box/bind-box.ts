@@ -11,6 +11,7 @@ import { BOX_NOTES, type UntoldNotes } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
+import type { HoldKind } from "./open-boxes.js";
 import { reopener } from "./reopen-box.js";
 import { sessionNotFound } from "./rest-box.js";
 import { RevivingHandle } from "./reviving-handle.js";
@@ -25,6 +26,8 @@ export interface BindDeps extends OpenerDeps, FindDeps, LeaseDeps {
 export interface LeaseRequest {
   readonly session: SessionRecord;
   readonly settings: BoxSettings;
+  /** For what the box is held; a use that is waited for if not given. */
+  readonly kind?: HoldKind | undefined;
 }
 
 export interface BindRequest extends LeaseRequest {
@@ -67,7 +70,7 @@ export async function leaseBox(
 ): Promise<HandLease> {
   const { id, tenant } = request.session;
   await using taken = new CleanupStack();
-  const of = { id, tenant, settings: request.settings, directories: [], taken };
+  const of = { id, tenant, settings: request.settings, kind: request.kind, directories: [], taken };
   const entered = await holdBox(deps, of, options);
   if (entered === null) throw sessionNotFound(id);
   const { session, handle, notes } = entered;
@@ -86,10 +89,10 @@ interface EnterRequest {
 /** @returns null when the session is gone */
 async function holdBox(
   deps: BindDeps,
-  { taken, ...request }: EnterRequest & { readonly taken: CleanupStack },
+  { taken, kind, ...request }: EnterRequest & Pick<LeaseRequest, "kind"> & { readonly taken: CleanupStack },
   options: CallOptions,
 ): Promise<EnteredBox | null> {
-  taken.use(deps.boxes.hold(request.id));
+  taken.use(deps.boxes.hold(request.id, kind));
   const entered = await enterBox(deps, request, options);
   if (entered === null) return null;
   taken.defer(() => touch(deps, request.id));

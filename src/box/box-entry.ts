@@ -26,8 +26,10 @@ export interface BoxEntry {
   /** RFC 3339 UTC. */
   readonly created_at: string;
   readonly last_used_at: string;
+  /** Jobs that run. */
+  readonly jobs: number;
   readonly activity: {
-    /** Runs, commands and file requests that hold the box at this moment. */
+    /** Runs, commands, file requests, jobs and terminals that hold the box at this moment. */
     readonly leases: number;
     /** Seconds since the last of them ended; null while one is there, and for a session without container. */
     readonly idle_sec: number | null;
@@ -42,6 +44,7 @@ export interface BoxEntry {
 export interface BoxFacts {
   readonly open: OpenBox | null;
   readonly leases: number;
+  readonly jobs: number;
   readonly idleMs: number | null;
   /** What the engine says of the recorded container; null = there is none, or the engine does not answer. */
   readonly container: ContainerState | null;
@@ -62,6 +65,7 @@ export function describeBox(record: SessionRecord, facts: BoxFacts, defaults: Bo
     engine: record.engine,
     created_at: new Date(record.createdAt).toISOString(),
     last_used_at: new Date(record.lastUsedAt).toISOString(),
+    jobs: facts.jobs,
     activity: {
       leases: facts.leases,
       idle_sec: facts.idleMs === null ? null : Math.round(facts.idleMs / 1000),

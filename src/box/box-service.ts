@@ -22,7 +22,7 @@ import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import { type EngineState, EngineWatch } from "./engine-watch.js";
 import { findOrCreateSession, type SessionKey } from "./find-session.js";
-import { OpenBoxes } from "./open-boxes.js";
+import { type HoldKind, OpenBoxes } from "./open-boxes.js";
 import { type BoxError, RecentErrors } from "./recent-errors.js";
 import { reconcileBoxes } from "./reconcile-boxes.js";
 import { removeSession, restBox, restIdleBoxes, sessionNotFound, stopSession } from "./rest-box.js";
@@ -51,6 +51,11 @@ export interface BoxServiceSettings {
 
 export interface BindOptions extends CallOptions {
   readonly settings?: BoxSettings | undefined;
+}
+
+export interface LeaseOptions extends CallOptions {
+  /** For what the box is held; a use that is waited for if not given. */
+  readonly kind?: HoldKind | undefined;
 }
 
 /** How many boxes there may be and how long they are kept, and the limits of each (api §4). */
@@ -176,13 +181,14 @@ export class BoxService implements AsyncDisposable {
   }
 
   /**
-   * A lease for a person's command or file request; the box runs and is shared with the runs of the session.
+   * A lease for a person's command or file request, a job or a terminal; the box runs and is shared with the runs of the
+   * session.
    * @throws ServiceError as `bind`; `session.not_found` when the session is deleted meanwhile
    */
-  async lease(session: SessionRecord, options: CallOptions): Promise<HandLease> {
+  async lease(session: SessionRecord, options: LeaseOptions): Promise<HandLease> {
     const { settings } = this.#settings;
     return this.#use(session.tenant, options, (linked) =>
-      leaseBox(this.#deps, { session, settings }, linked),
+      leaseBox(this.#deps, { session, settings, kind: options.kind }, linked),
     );
   }
 
@@ -205,6 +211,11 @@ export class BoxService implements AsyncDisposable {
       if (!linked.signal.aborted) this.#deps.errors.add(error, tenant);
       throw error;
     }
+  }
+
+  /** Whether a run, a command or a file request holds the box; jobs and terminals do not count. */
+  isInUse(id: SessionId): boolean {
+    return this.#deps.boxes.holds(id, "use") > 0;
   }
 
   /**

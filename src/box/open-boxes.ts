@@ -17,6 +17,13 @@ export interface OpenBox {
   readonly startedAt: string | null;
 }
 
+/** For what a box is held: jobs and terminals end with the session, the other uses are waited for. */
+export type HoldKind = "use" | "job" | "terminal";
+
+interface Hold {
+  readonly kind: HoldKind;
+}
+
 interface Slot {
   box: OpenBox;
   /** Monotonic milliseconds when the last hold ended. */
@@ -31,7 +38,7 @@ export type Rest = (id: SessionId) => Promise<void>;
 export class OpenBoxes {
   readonly #deps: { readonly clock: Clock; readonly maxBoxes: number };
   readonly #slots = new Map<SessionId, Slot>();
-  readonly #holds = new Map<SessionId, number>();
+  readonly #holds = new Map<SessionId, Set<Hold>>();
 
   constructor(deps: { readonly clock: Clock; readonly maxBoxes: number }) {
     this.#deps = deps;
@@ -47,28 +54,24 @@ export class OpenBoxes {
   }
 
   /** Keeps the box from being rested until disposed; counts from the very call. */
-  hold(id: SessionId): Disposable {
-    this.#holds.set(id, this.holds(id) + 1);
-    let held = true;
+  hold(id: SessionId, kind: HoldKind = "use"): Disposable {
+    const held = this.#holds.get(id) ?? new Set();
+    const hold: Hold = { kind };
+    this.#holds.set(id, held.add(hold));
     return {
       [Symbol.dispose]: () => {
-        if (!held) return;
-        held = false;
-        this.#release(id);
+        if (!held.delete(hold)) return;
+        if (held.size === 0) this.#holds.delete(id);
+        const slot = this.#slots.get(id);
+        if (slot !== undefined) slot.idleSince = this.#deps.clock.elapsed();
       },
     };
   }
 
-  holds(id: SessionId): number {
-    return this.#holds.get(id) ?? 0;
-  }
-
-  #release(id: SessionId): void {
-    const left = this.holds(id) - 1;
-    if (left > 0) this.#holds.set(id, left);
-    else this.#holds.delete(id);
-    const slot = this.#slots.get(id);
-    if (slot !== undefined) slot.idleSince = this.#deps.clock.elapsed();
+  /** @param kind absent = of all kinds */
+  holds(id: SessionId, kind?: HoldKind): number {
+    const held = [...(this.#holds.get(id) ?? [])];
+    return held.filter((hold) => kind === undefined || hold.kind === kind).length;
   }
 
   /** Enters or corrects what is known of a box. @param idleMs how long nobody has used it */

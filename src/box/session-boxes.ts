@@ -23,6 +23,7 @@ export async function describeBoxes(
     const facts = {
       open: deps.boxes.get(record.id),
       leases: deps.boxes.holds(record.id),
+      jobs: deps.boxes.holds(record.id, "job"),
       idleMs: deps.boxes.idleMs(record.id),
       container: record.container === null ? null : (states.get(record.container) ?? null),
     };

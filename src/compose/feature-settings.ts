@@ -3,6 +3,7 @@
 import type { MountRules } from "../adapters/docker/mount-sources.js";
 import type { OpenAiModelSettings } from "../adapters/openai/settings.js";
 import { resolveBoxSettings } from "../box/box-policy.js";
+import type { JobsSettings } from "../box/jobs.js";
 import type { Config } from "../config/config-schema.js";
 import { DEMO_MODEL_ID, type ModelConfig } from "../config/model-settings.js";
 import type { PipelineConfig } from "../config/pipeline-settings.js";
@@ -70,6 +71,10 @@ export function toFileLimits({
       maxTotalBytes: outgoing.max_total_bytes,
     },
   };
+}
+
+export function toJobsSettings({ jobs }: Config): JobsSettings {
+  return { maxRunning: jobs.max_running, maxEnded: jobs.max_ended, endedTtlSec: jobs.ended_ttl_sec };
 }
 
 export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {

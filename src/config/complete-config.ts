@@ -35,6 +35,7 @@ export function completeConfig(
       inbound: settings.inbound,
       export: settings.export,
       exec: settings.exec,
+      jobs: settings.jobs,
       tools: settings.tools,
       runs: settings.runs,
       outbound: settings.outbound,

@@ -106,6 +106,24 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: "Commands in boxes." }),
+  jobs: z
+    .strictObject({
+      max_running: z.int().min(0).max(1024).default(64).meta({
+        description: "Jobs of all boxes at one time.",
+      }),
+      max_ended: z.int().min(0).max(10_000).default(256).meta({
+        description: "Records of ended jobs that are kept, each with up to 256 KiB of output.",
+      }),
+      ended_ttl_sec: z.int().min(0).max(86_400).default(300).meta({
+        description: "How long the record of an ended job is kept.",
+        unit: "s",
+      }),
+      max_terminals: z.int().min(0).max(1024).default(32).meta({
+        description: "Terminals of all boxes at one time.",
+      }),
+    })
+    .prefault({})
+    .meta({ description: "Jobs and terminals in boxes." }),
   tools: z
     .strictObject({
       call_timeout_sec: z.int().min(1).max(3600).default(120).meta({

@@ -47,6 +47,8 @@ export interface ExitFacts {
   readonly timeoutMs: number;
   readonly durationMs: number;
   readonly limits: BoxLimits;
+  /** Whether what it left behind ends with it, and not with a run. */
+  readonly isProcess?: boolean | undefined;
 }
 
 /** Files and directories that a workspace may hold unless the settings say otherwise (box §10.5). */
@@ -89,7 +91,7 @@ export function describeExit(facts: ExitFacts): ExecExit {
       ...(status === "killed" && exit.by === "exit" && exit.signal !== null ? [signalNote(exit.signal)] : []),
       ...(exit.by === "loss" ? [LOSS_NOTE] : []),
       ...limitNotes(facts),
-      ...leftoverNotes(exit.leftovers),
+      ...leftoverNotes(exit.leftovers, facts.isProcess === true ? "with it" : "when the run ends"),
     ],
   };
 }
@@ -161,10 +163,10 @@ export function counterNotes(before: BoxCounters | null, after: BoxCounters, lim
   return notes;
 }
 
-function leftoverNotes(leftovers: number): string[] {
+function leftoverNotes(leftovers: number, end: string): string[] {
   if (leftovers === 0) return [];
   return [
-    `${count(leftovers, "process that the command started still runs and is", "processes that the command started still run and are")} stopped when the run ends.`,
+    `${count(leftovers, "process that the command started still runs and is", "processes that the command started still run and are")} stopped ${end}.`,
   ];
 }
 

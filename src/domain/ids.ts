@@ -1,7 +1,7 @@
 /** Public ids: opaque, unguessable, prefixed (api §1.2). Made by the IdSource port, never here. */
 import { z } from "zod";
 
-export const ID_PREFIXES = ["run", "ses", "file", "job", "evt", "req"] as const;
+export const ID_PREFIXES = ["run", "ses", "file", "job", "term", "evt", "req"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** An id as text: the prefix keeps ids of different things apart at compile time. */

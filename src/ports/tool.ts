@@ -4,6 +4,7 @@ import type { BoxSettings } from "../domain/box.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import type { JsonSchema, ToolEffect, ToolOutcome } from "../domain/tool.js";
 import type { BoxHandle } from "./box-handle.js";
+import type { BoxJobs } from "./box-jobs.js";
 import type { CallOptions } from "./options.js";
 
 /** What `export_box_files` answers (box §8.6). */
@@ -34,6 +35,8 @@ export interface ToolBox {
   readonly settings: BoxSettings;
   readonly handle: BoxHandle;
   readonly attachments: readonly AttachmentOutcome[];
+  /** Jobs of the session. */
+  readonly jobs: BoxJobs;
   /** Validates, captures and registers the selection, then removes the sources (box §8.2). */
   exportFiles(paths: unknown, options: CallOptions): Promise<ExportAnswer>;
 }

@@ -72,8 +72,13 @@ function grantedTools(
 ): readonly ToolResource[] {
   if (!runner.capabilities.tool_calling || !runner.permissions.tools.includes("call")) return [];
   const allowed = binding.policy.allowed_tool_names;
-  return allowed === null ? tools : tools.filter((tool) => allowed.includes(tool.tool_name));
+  return allowed === null
+    ? tools
+    : tools.filter((tool) => allowed.includes(GRANTED_WITH.get(tool.tool_name) ?? tool.tool_name));
 }
+
+/** A tool that has no grant of its own, and the one whose grant it shares (box §13). */
+const GRANTED_WITH: ReadonlyMap<string, string> = new Map([["job", "exec"]]);
 
 /** Values of a selector that select nothing (runs §4.3). */
 const EMPTY_SELECTIONS: ReadonlySet<string> = new Set(["", "__none__"]);

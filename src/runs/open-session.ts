@@ -1,5 +1,6 @@
 /** A session's box while a person works in it: files by path, and commands through the tool that runs use (api §4). */
 import type { HandLease } from "../box/box-lease.js";
+import type { Jobs } from "../box/jobs.js";
 import {
   listWorkspace,
   openWorkspaceFile,
@@ -28,6 +29,7 @@ export interface OpenSessionDeps {
   readonly lease: HandLease;
   readonly exec: NativeTool;
   readonly ids: IdSource;
+  readonly jobs: Pick<Jobs, "of">;
 }
 
 /** Paths are normalised ones below /workspace. */
@@ -96,6 +98,7 @@ export class OpenSession implements AsyncDisposable {
       settings,
       handle,
       attachments: [],
+      jobs: this.#deps.jobs.of(session),
       exportFiles: async () => ({ ok: false, error: "Only a run can export files." }),
     };
   }

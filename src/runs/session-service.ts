@@ -1,6 +1,8 @@
 /** Sessions as surfaces see them: what they are, who uses them, their end, and the way into their box (api §4). */
 import type { BoxEntry } from "../box/box-entry.js";
 import type { BoxService } from "../box/box-service.js";
+import type { Jobs } from "../box/jobs.js";
+import type { Terminals } from "../box/terminals.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import { isTerminal, RUN_STATES } from "../domain/run.js";
 import type { SessionRecord } from "../domain/session.js";
@@ -20,7 +22,12 @@ const MAX_ACTIVE = 100;
 const OPEN_STATES = RUN_STATES.filter((state) => !isTerminal(state));
 
 export interface SessionServiceDeps {
-  readonly boxes: Pick<BoxService, "describe" | "getSession" | "lease" | "removeSession" | "stopSession">;
+  readonly boxes: Pick<
+    BoxService,
+    "describe" | "getSession" | "isInUse" | "lease" | "removeSession" | "stopSession"
+  >;
+  readonly jobs: Jobs;
+  readonly terminals: Terminals;
   readonly sessions: Pick<SessionStore, "list">;
   readonly runs: Pick<RunStore, "list" | "listChats">;
   readonly ids: IdSource;
@@ -38,6 +45,13 @@ export interface SessionDetail extends SessionView {
   readonly chats: readonly ChatSeen[];
   /** Runs of the session that have not ended, newest first. */
   readonly activeRuns: readonly RunId[];
+}
+
+/** What runs in a session's box beside its runs. */
+export interface SessionProcesses {
+  readonly session: SessionRecord;
+  readonly jobs: Jobs;
+  readonly terminals: Terminals;
 }
 
 export interface SessionPage {
@@ -85,7 +99,16 @@ export class SessionService {
   }
 
   /**
-   * Box, workspace and record go.
+   * Jobs and terminals, for a session that is the caller's.
+   * @throws ServiceError `session.not_found`
+   */
+  async processes({ tenant }: Caller, id: SessionId): Promise<SessionProcesses> {
+    const session = await this.#deps.boxes.getSession(tenant, id);
+    return { session, jobs: this.#deps.jobs, terminals: this.#deps.terminals };
+  }
+
+  /**
+   * Box, workspace and record go; jobs and terminals end.
    * @throws ServiceError `box.conflict` while somebody uses the box, unless forced
    */
   async remove(
@@ -93,15 +116,22 @@ export class SessionService {
     id: SessionId,
     options: CallOptions & { readonly force: boolean },
   ): Promise<void> {
-    await this.#deps.boxes.removeSession(tenant, id, options);
+    const { boxes, jobs, terminals } = this.#deps;
+    await boxes.getSession(tenant, id);
+    // What is refused ends nothing.
+    if (options.force || !boxes.isInUse(id)) await Promise.all([jobs.removeAll(id), terminals.endAll(id)]);
+    await boxes.removeSession(tenant, id, options);
   }
 
   /**
-   * Gives up the container and keeps the workspace.
+   * Gives up the container and keeps the workspace; jobs and terminals end.
    * @throws ServiceError `box.conflict` while somebody uses the box
    */
   async stop(caller: Caller, id: SessionId, options: CallOptions): Promise<SessionDetail> {
-    await this.#deps.boxes.stopSession(caller.tenant, id);
+    const { boxes, jobs, terminals } = this.#deps;
+    await boxes.getSession(caller.tenant, id);
+    if (!boxes.isInUse(id)) await Promise.all([jobs.stopAll(id), terminals.endAll(id)]);
+    await boxes.stopSession(caller.tenant, id);
     return this.get(caller, id, options);
   }
 
@@ -110,9 +140,9 @@ export class SessionService {
    * @throws ServiceError `box.disabled`, `box.engine_unavailable`, `box.readiness`, `box.capacity`, `box.conflict`
    */
   async open({ tenant }: Caller, id: SessionId, options: CallOptions): Promise<OpenSession> {
-    const { boxes, exec, ids } = this.#deps;
+    const { boxes, exec, ids, jobs } = this.#deps;
     const session = await boxes.getSession(tenant, id);
-    return new OpenSession({ exec, ids, lease: await boxes.lease(session, options) });
+    return new OpenSession({ exec, ids, jobs, lease: await boxes.lease(session, options) });
   }
 
   async #look(records: readonly SessionRecord[], options: CallOptions): Promise<readonly SessionView[]> {

@@ -60,6 +60,13 @@ export function optionalNumber(description: string): z.ZodType<number | undefine
     .meta({ type: "integer", description });
 }
 
+/** True or false, also as text; undefined where it is missing or null. */
+export function optionalFlag(description: string): z.ZodType<boolean | undefined> {
+  return z
+    .preprocess(readFlag, z.boolean("expected true or false").optional())
+    .meta({ type: "boolean", description });
+}
+
 /** The schema for the model: `$schema`, defaults, limits and `additionalProperties` are left out (local-agent §5.2). */
 export function toolParameters(schema: z.ZodObject): JsonSchema {
   return keepKeywords(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
@@ -77,6 +84,11 @@ export function parseInput<Schema extends z.ZodObject>(
     (issue) => `${fieldName(issue.path)}: ${issue.message.replace(/^Invalid (input|option): /, "")}`,
   );
   return { ok: false, error: `Invalid input for ${tool}: ${faults.join("; ")}.` };
+}
+
+function readFlag(value: unknown): unknown {
+  if (value === null) return undefined;
+  return value === "true" || value === "false" ? value === "true" : value;
 }
 
 function readNumber(value: unknown): unknown {

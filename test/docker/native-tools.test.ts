@@ -12,6 +12,7 @@ import { KeyedLock } from "../../src/lib/keyed-lock.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import type { NativeTool, ToolBox } from "../../src/ports/tool.js";
 import { nativeTools } from "../../src/tools/native/index.js";
+import { FakeJobs } from "../fakes/fake-jobs.js";
 import { FOREVER, hasEngine, TestEngine } from "../support/engine.js";
 import { proves } from "../support/proves.js";
 import { textLike } from "../support/text-like.js";
@@ -49,6 +50,7 @@ function toToolBox(engine: TestEngine, handle: BoxHandle): ToolBox {
     settings: engine.settings,
     handle,
     attachments: [],
+    jobs: new FakeJobs(),
     exportFiles: (paths, options) =>
       exportFiles(deps, { tenant: "main", runId, inbox, outbox, paths, limits }, options),
   };

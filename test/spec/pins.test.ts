@@ -24,7 +24,7 @@ describe("pins", () => {
   });
 
   it("keeps the prefixes of ids", () => {
-    expect(ID_PREFIXES).toEqual(["run", "ses", "file", "job", "evt", "req"]);
+    expect(ID_PREFIXES).toEqual(["run", "ses", "file", "job", "term", "evt", "req"]);
   });
 
   it("keeps the types of results", () => {

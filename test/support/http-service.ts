@@ -1,10 +1,15 @@
 /** The HTTP surface over real sockets, with runs that a test directs and everything else in memory. */
 import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
+import type { HandLease } from "../../src/box/box-lease.js";
 import { type OperatorSettings, resolveBoxSettings } from "../../src/box/box-policy.js";
-import { BoxService } from "../../src/box/box-service.js";
+import { BoxService, type LeaseOptions } from "../../src/box/box-service.js";
+import { Jobs } from "../../src/box/jobs.js";
+import { Terminals } from "../../src/box/terminals.js";
+import type { SessionRecord } from "../../src/domain/session.js";
 import { createApp, type HttpSettings } from "../../src/http/create-app.js";
 import { type HttpListener, listen } from "../../src/http/listen.js";
 import type { PartReadiness } from "../../src/http/readiness.js";
+import { SecretMask } from "../../src/lib/secret-mask.js";
 import type { Metrics } from "../../src/ports/metrics.js";
 import { FileService } from "../../src/runs/file-service.js";
 import { SessionService } from "../../src/runs/session-service.js";
@@ -35,6 +40,7 @@ export interface HttpService extends AsyncDisposable {
   readonly files: FileService;
   readonly stores: MemoryStores;
   readonly boxes: BoxService;
+  readonly terminals: Terminals;
   readonly backend: FakeBoxBackend;
   readonly clock: FakeClock;
   readonly logger: KeptLogger;
@@ -79,7 +85,13 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
     },
   );
   const exec = createExecTool({ outputChars: 4000 });
-  const sessions = new SessionService({ ...stores, boxes, ids, exec });
+  const lease = (session: SessionRecord, call: LeaseOptions): Promise<HandLease> =>
+    boxes.lease(session, call);
+  const processes = { clock, ids, logger, lease };
+  const mask = new SecretMask(["secret-word-canary"]);
+  const jobs = new Jobs({ ...processes, mask }, { maxRunning: 4, maxEnded: 8, endedTtlSec: 300 });
+  const terminals = new Terminals(processes, { maxOpen: 3 });
+  const sessions = new SessionService({ ...stores, boxes, jobs, terminals, ids, exec });
   const parts: PartReadiness[] = [{ name: "store", ok: true, reason: null }];
   const service = { parts };
   const { app, streams } = createApp({
@@ -113,6 +125,7 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
     files,
     stores,
     boxes,
+    terminals,
     backend,
     clock,
     logger,
@@ -125,6 +138,8 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
     },
     [Symbol.asyncDispose]: async () => {
       await listener.close(0);
+      await jobs[Symbol.asyncDispose]();
+      await terminals[Symbol.asyncDispose]();
       await boxes[Symbol.asyncDispose]();
     },
   });

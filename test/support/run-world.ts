@@ -1,11 +1,15 @@
 /** The whole of `src/runs` over stores in memory, a fake engine and scripted runners: what compose builds, for unit tests. */
 import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
 import { LocalRunEvents } from "../../src/adapters/system/local-run-events.js";
-import { BoxService } from "../../src/box/box-service.js";
+import type { HandLease } from "../../src/box/box-lease.js";
+import { BoxService, type LeaseOptions } from "../../src/box/box-service.js";
+import { Jobs } from "../../src/box/jobs.js";
+import { Terminals } from "../../src/box/terminals.js";
 import type { BoxSettings } from "../../src/domain/box.js";
 import type { RunId } from "../../src/domain/ids.js";
 import type { Message } from "../../src/domain/message.js";
 import type { RunEvent } from "../../src/domain/run.js";
+import type { SessionRecord } from "../../src/domain/session.js";
 import { KeyedLock } from "../../src/lib/keyed-lock.js";
 import { SecretMask } from "../../src/lib/secret-mask.js";
 import type { ChatModel } from "../../src/ports/chat-model.js";
@@ -57,6 +61,8 @@ export interface RunWorld extends AsyncDisposable {
   readonly plan: PlanDeps;
   readonly host: HostDeps;
   readonly orchestrator: Orchestrator;
+  readonly jobs: Jobs;
+  readonly terminals: Terminals;
   readonly serve: ServeRuns;
   /** Stores a run and executes it. @returns its record as it stands then */
   execute(run: RunRecord): Promise<RunRecord>;
@@ -110,8 +116,12 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
       workspaceTtlDays: 14,
     },
   );
+  const lease = (session: SessionRecord, call: LeaseOptions): Promise<HandLease> =>
+    boxes.lease(session, call);
+  const jobs = new Jobs({ ...base, lease }, { maxRunning: 8, maxEnded: 8, endedTtlSec: 300 });
+  const terminals = new Terminals({ ...base, lease }, { maxOpen: 8 });
   const plan = aPlan(options);
-  const host = { ...base, ...aHost(options), box: { ...base, boxes, ...boxParts(options) } };
+  const host = { ...base, ...aHost(options), box: { ...base, boxes, jobs, ...boxParts(options) } };
   const orchestrator = new Orchestrator({
     ...base,
     plan,
@@ -134,6 +144,8 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     stores,
     backend,
     boxes,
+    jobs,
+    terminals,
     plan,
     host,
     orchestrator,

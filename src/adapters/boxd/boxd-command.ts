@@ -143,10 +143,7 @@ export class BoxdCommand implements FrameSink, Watched {
       case HEAR.stderr:
         return this.#takeOutput(frame);
       case HEAR.started:
-        if (this.#started !== null || this.#hasEnded) throw helperFault("The box started a command twice.");
-        this.#started = readStarted(frame);
-        this.#begin();
-        return;
+        return this.#takeStarted(frame);
       case HEAR.credit:
         return this.input.grant(readCredit(frame));
       case HEAR.exit:
@@ -166,6 +163,12 @@ export class BoxdCommand implements FrameSink, Watched {
     this.#isLost = true;
     if (!this.#hasEnded) this.#conclude({ type: "lost", cause });
     this.#settle();
+  }
+
+  #takeStarted(frame: BoxdFrame): void {
+    if (this.#started !== null || this.#hasEnded) throw helperFault("The box started a command twice.");
+    this.#started = readStarted(frame);
+    this.#begin();
   }
 
   #takeOutput(frame: BoxdFrame): void {

@@ -68,7 +68,7 @@ interface Ended {
 
 interface EndedCommand extends Ended {
   readonly command: BoxdCommand;
-  readonly request: Pick<ExecRequest, "workdir" | "timeoutMs">;
+  readonly request: Pick<ExecRequest, "workdir" | "timeoutMs"> & { readonly isProcess?: boolean };
 }
 
 interface Attempt {
@@ -146,7 +146,7 @@ export class BoxdHandle implements BoxHandle {
     if (options.signal.aborted || !command.hasBegun) await this.#refuseSpawn(command, request, options);
     return new BoxdProcess({
       command,
-      events: this.#tell(command, { ...request, timeoutMs: 0 }, ended),
+      events: this.#tell(command, { ...request, timeoutMs: 0, isProcess: true }, ended),
       end: async () => this.#endCommand(command),
     });
   }
@@ -211,6 +211,7 @@ export class BoxdHandle implements BoxHandle {
       timeoutMs: request.timeoutMs,
       durationMs,
       limits: this.#deps.session.limits,
+      isProcess: request.isProcess,
     });
   }
 

@@ -56,10 +56,11 @@ const boxShape = {
       "`none`: nothing on the engine. `stopped`: the workspace without processes. `lost`: not on the engine, or it does not answer.",
   }),
   engine: z.string(),
+  jobs: z.int().meta({ description: "Jobs that run." }),
   activity: z.object({
-    leases: z
-      .int()
-      .meta({ description: "Runs, commands and file requests that hold the box at this moment." }),
+    leases: z.int().meta({
+      description: "Runs, commands, file requests, jobs and terminals that hold the box at this moment.",
+    }),
     idle_sec: z.int().nullable().meta({ description: "Since the last of them ended." }),
   }),
   image: z.string().nullable(),

@@ -4,6 +4,7 @@ import type { BoxService } from "../../box/box-service.js";
 import type { ExportLimits } from "../../box/export-faults.js";
 import { exportFiles } from "../../box/export-files.js";
 import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
+import type { Jobs } from "../../box/jobs.js";
 import { listOutbox } from "../../box/list-outbox.js";
 import type { ReuseKey } from "../../box/reuse-key.js";
 import type { BoxStatus } from "../../domain/box.js";
@@ -30,6 +31,7 @@ import { readImage } from "./read-image.js";
 import type { RunGate } from "./run-gate.js";
 
 export interface RunBoxDeps {
+  readonly jobs: Pick<Jobs, "of">;
   readonly boxes: Pick<BoxService, "bind" | "getSession" | "findOrCreateSession" | "status">;
   readonly runs: RunStore;
   readonly files: FileStore;
@@ -186,6 +188,7 @@ export class RunBox {
       settings: lease.settings,
       handle: lease.handle,
       attachments: this.#attachments,
+      jobs: this.#deps.jobs.of(lease.session),
       exportFiles: (paths, options) => this.#export(lease, paths, options),
     };
   }

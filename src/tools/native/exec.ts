@@ -8,11 +8,12 @@ import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
 import { pathOrRoot, resolveToolPath } from "../box-path.js";
 import { defineTool, failure, type ParsedCall, success } from "../define-tool.js";
-import { optionalNumber, optionalText, text } from "../tool-input.js";
+import { optionalFlag, optionalNumber, optionalText, text } from "../tool-input.js";
 import { type SavedResult, ToolResultFile } from "../tool-results.js";
 import { findCommandFault, findEnvFault, resolveTimeout, type TimeoutChoice } from "./exec-input.js";
 import { ExecOutput } from "./exec-output.js";
 import { execResult } from "./exec-result.js";
+import { readRefusal } from "./job.js";
 import { LiveOutput } from "./live-output.js";
 
 const inputSchema = z.object({
@@ -23,6 +24,9 @@ const inputSchema = z.object({
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).transform(String))
     .nullish()
     .meta({ type: "object", description: "Extra environment variables: names to texts." }),
+  background: optionalFlag(
+    "Start a job that goes on when this call and the run end; its id is returned at once, for the tool job.",
+  ),
   description: optionalText("A few words for people on what the command is for."),
 });
 const NO_SECRETS = new SecretMask([]);
@@ -42,13 +46,14 @@ export function createExecTool(toolOptions: ExecToolOptions): NativeTool {
     description:
       "Run a shell command in the box. Returns exit code, stdout and stderr; long output is cut in the middle and kept " +
       "whole in a file that the result names. $BERTH_INBOX and $BERTH_OUTBOX are the directories of this run. " +
-      "What the command leaves running is stopped when the run ends.",
+      "What the command leaves running is stopped when the run ends; a job (background) is the way to keep a process.",
     input: inputSchema,
     effect: { kind: "box.exec" },
     async *run(call, box, options) {
       const planned = planExec(call.input, box);
-      if (planned.ok) yield* runCommand({ ...planned, callId: call.id, ...toolOptions }, box, options);
-      else yield failure(planned.error);
+      if (!planned.ok) yield failure(planned.error);
+      else if (call.input.background === true) yield await startJob(call.input, { planned, box }, options);
+      else yield* runCommand({ ...planned, callId: call.id, ...toolOptions }, box, options);
     },
   });
 }
@@ -77,6 +82,23 @@ function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedE
       timeoutMs: Math.max(1, Math.round(timeout.seconds * 1000)),
     },
   };
+}
+
+/** A job has no time limit and gets its own id. */
+async function startJob(
+  { command, timeout_sec: timeoutSec }: ExecInput,
+  { planned, box }: { readonly planned: ExecPlan; readonly box: ToolBox },
+  options: CallOptions,
+): Promise<ToolEvent> {
+  const { workdir, env } = planned.request;
+  try {
+    const job = await box.jobs.start({ command, workdir, env }, options);
+    const unused = timeoutSec === undefined ? [] : ["timeout_sec does not apply to a job."];
+    return success({ ok: true, ...job, job_id: job.id, notes: [...job.notes, ...unused] });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    return readRefusal(error);
+  }
 }
 
 async function* runCommand(

@@ -5,6 +5,7 @@ import { createExecTool, type ExecToolOptions } from "./exec.js";
 import { exportBoxFilesTool } from "./export-box-files.js";
 import { globTool } from "./glob.js";
 import { createGrepTool } from "./grep.js";
+import { createJobTool } from "./job.js";
 import { readTool } from "./read.js";
 import { writeTool } from "./write.js";
 
@@ -16,6 +17,7 @@ export function nativeTools(options: ExecToolOptions): readonly NativeTool[] {
     exportBoxFilesTool,
     globTool,
     createGrepTool(),
+    createJobTool(options),
     readTool,
     writeTool,
   ];

@@ -1,4 +1,5 @@
 /** What the service does with files of a box, as its own features do it: each returns all it would have shown or kept. */
+
 import { MemoryBlobStore } from "../../../src/adapters/memory/memory-blob-store.js";
 import { openMemoryStores } from "../../../src/adapters/memory/open-memory-stores.js";
 import { RandomIdSource } from "../../../src/adapters/system/random-id-source.js";
@@ -13,6 +14,7 @@ import type { BoxHandle } from "../../../src/ports/box-handle.js";
 import type { CallOptions } from "../../../src/ports/options.js";
 import type { ToolBox } from "../../../src/ports/tool.js";
 import { nativeTools } from "../../../src/tools/native/index.js";
+import { FakeJobs } from "../../fakes/fake-jobs.js";
 import { FILE } from "./swaps.js";
 
 export const OPERATIONS = [
@@ -176,6 +178,7 @@ export class Operations {
       settings: this.#settings,
       handle: this.#box,
       attachments: [],
+      jobs: new FakeJobs(),
       exportFiles: async () => ({ ok: false, error: "Not here." }),
     };
   }

@@ -32,12 +32,12 @@ describe("decideBoxState", () => {
 });
 
 describe("describeBox", () => {
-  const idle = { open: null, leases: 0, idleMs: null, container: null };
+  const idle = { open: null, leases: 0, jobs: 0, idleMs: null, container: null };
 
   it("shows the settings a box was made with, also after they have changed", () => {
     const open = anOpenBox({ settings: { ...SETTINGS, memoryMb: 64 } });
     const record = aSession({ container: "c", prepared: true, settings: "old", lastUsedAt: 5000 });
-    const facts = { open, leases: 2, idleMs: null, container: "running" as const };
+    const facts = { open, leases: 2, jobs: 1, idleMs: null, container: "running" as const };
     expect(describeBox(record, facts, DEFAULTS)).toEqual({
       session_id: "ses_a",
       key: "person_42",
@@ -45,6 +45,7 @@ describe("describeBox", () => {
       engine: "fake",
       created_at: "1970-01-01T00:00:00.000Z",
       last_used_at: "1970-01-01T00:00:05.000Z",
+      jobs: 1,
       activity: { leases: 2, idle_sec: null },
       image: "berth-box:slim",
       network: "none",

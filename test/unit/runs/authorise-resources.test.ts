@@ -119,6 +119,21 @@ describe("authoriseResources: tools", () => {
     expect(toolNames(["read", "elsewhere"])).toEqual(["read"]);
   });
 
+  it("grants the tool job together with exec, and never without", () => {
+    const offer = {
+      models: MODELS,
+      tools: [aTool(), aTool({ tool_name: "job" }), aTool({ tool_name: "read" })],
+    };
+    const namesOf = (allowed: string[]) =>
+      authoriseResources(
+        aBinding({ policy: aPolicy({ allowed_tool_names: allowed }) }),
+        aDescriptor(),
+        offer,
+      ).resources.tools.map(({ tool_name }) => tool_name);
+    expect(namesOf(["exec"])).toEqual(["exec", "job"]);
+    expect(namesOf(["job", "read"])).toEqual(["read"]);
+  });
+
   it("grants no tool to a runner without the permission, whatever the binding grants", () => {
     proves("AUTH-04");
     const descriptor = aDescriptor({ permissions: { tools: ["detail"] } });

@@ -15,7 +15,12 @@ async function open(options: WorldOptions = {}): Promise<{ world: RunWorld; box:
   const lease = await world.boxes.lease(session, CALL);
   return {
     world,
-    box: new OpenSession({ lease, ids: new CountingIds(), exec: createExecTool({ outputChars: 40 }) }),
+    box: new OpenSession({
+      lease,
+      jobs: world.jobs,
+      ids: new CountingIds(),
+      exec: createExecTool({ outputChars: 40 }),
+    }),
   };
 }
 
@@ -89,7 +94,7 @@ describe("OpenSession", () => {
       },
     };
     const lease = await world.boxes.lease(session, CALL);
-    await using box = new OpenSession({ lease, ids: new CountingIds(), exec: spying });
+    await using box = new OpenSession({ lease, jobs: world.jobs, ids: new CountingIds(), exec: spying });
     await allOf(box.run({ command: "x" }, CALL));
     expect(answers).toEqual([null, { ok: false, error: "Only a run can export files." }]);
   });

@@ -86,4 +86,51 @@ describe("SessionService", () => {
       await expect(work).rejects.toMatchObject({ code: "session.not_found" });
     expect(world.backend.counts.containersCreated).toBe(0);
   });
+
+  it("ends jobs and terminals with the session that is stopped or removed", async () => {
+    const id = await aSession("1");
+    const size = { rows: 24, columns: 80 };
+    const start = async () => {
+      const { session, jobs, terminals } = await service.processes(ANN, id);
+      const job = { command: "cat", workdir: "/workspace", env: {} };
+      return {
+        job: await jobs.start(session, job, CALL),
+        terminal: await terminals.open(session, size, CALL),
+      };
+    };
+    const first = await start();
+    expect((await service.get(ANN, id, CALL)).box).toMatchObject({ jobs: 1, activity: { leases: 2 } });
+    const stopped = await service.stop(ANN, id, CALL);
+    expect(stopped.box).toMatchObject({ state: "stopped", jobs: 0, activity: { leases: 0 } });
+    expect(world.jobs.info(id, first.job.id)).toMatchObject({ status: "exited" });
+    expect(first.terminal.process.exit).not.toBeNull();
+    await start();
+    await service.remove(ANN, id, { ...CALL, force: false });
+    expect(world.jobs.list(id)).toEqual([]);
+    expect([world.jobs.runningCount, world.terminals.count]).toEqual([0, 0]);
+  });
+
+  it("ends no job when the stop or the removal is refused, and all of them when it is forced", async () => {
+    const id = await aSession("1");
+    const { session, jobs } = await service.processes(ANN, id);
+    await jobs.start(session, { command: "cat", workdir: "/workspace", env: {} }, CALL);
+    await using _open = await service.open(ANN, id, CALL);
+    await expect(service.stop(ANN, id, CALL)).rejects.toMatchObject({ code: "box.conflict" });
+    await expect(service.remove(ANN, id, { ...CALL, force: false })).rejects.toMatchObject({
+      code: "box.conflict",
+    });
+    expect(jobs.list(id)).toMatchObject([{ status: "running" }]);
+    await service.remove(ANN, id, { ...CALL, force: true });
+    expect(jobs.runningCount).toBe(0);
+  });
+
+  it("shows no jobs of another tenant's session", async () => {
+    const id = await aSession("1");
+    for (const act of [
+      () => service.processes(EVE, id),
+      () => service.stop(EVE, id, CALL),
+      () => service.remove(EVE, id, { ...CALL, force: true }),
+    ])
+      await expect(act()).rejects.toMatchObject({ code: "session.not_found" });
+  });
 });

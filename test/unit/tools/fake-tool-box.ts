@@ -19,6 +19,7 @@ import type {
 } from "../../../src/ports/box-handle.js";
 import type { CallOptions } from "../../../src/ports/options.js";
 import type { ExportAnswer, NativeTool, ToolBox, ToolEvent } from "../../../src/ports/tool.js";
+import { FakeJobs } from "../../fakes/fake-jobs.js";
 
 export const SETTINGS: BoxSettings = {
   image: "berth-box:slim",
@@ -52,6 +53,7 @@ export class FakeToolBox implements ToolBox, BoxFiles {
   readonly inbox = "/workspace/inbox/run_1";
   readonly outbox = "/workspace/outbox/run_1";
   readonly attachments = [];
+  readonly jobs = new FakeJobs();
   settings = SETTINGS;
   readonly tree = new Map<string, FakeFile>();
   readonly faults = new Map<string, FileFault>();

@@ -28,13 +28,20 @@ describe("offerNativeTools", () => {
       "export_box_files",
       "glob",
       "grep",
+      "job",
       "read",
       "write",
     ]);
   });
 
   it("hides what writes or exports in a read-only workspace", () => {
-    expect(names({ boxesEnabled: true, workspaceMode: "ro" })).toEqual(["exec", "glob", "grep", "read"]);
+    expect(names({ boxesEnabled: true, workspaceMode: "ro" })).toEqual([
+      "exec",
+      "glob",
+      "grep",
+      "job",
+      "read",
+    ]);
   });
 
   it("offers nothing without boxes", () => {
@@ -49,6 +56,7 @@ describe("offerNativeTools", () => {
       ["native", "export_box_files", { kind: "box.export", pathFields: ["paths"] }],
       ["native", "glob", { kind: "box.search", pathFields: ["path"] }],
       ["native", "grep", { kind: "box.search", pathFields: ["path"] }],
+      ["native", "job", { kind: "box.exec" }],
       ["native", "read", { kind: "box.files", access: "read", pathFields: ["path"] }],
       ["native", "write", { kind: "box.files", access: "write", pathFields: ["path"] }],
     ]);
@@ -68,6 +76,7 @@ describe("schemas of native tools", () => {
       export_box_files: ["paths"],
       glob: ["pattern"],
       grep: ["pattern"],
+      job: ["action"],
       read: ["path"],
       write: ["path", "content"],
     });

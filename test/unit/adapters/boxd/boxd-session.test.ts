@@ -109,6 +109,14 @@ const filling =
     };
   };
 
+const greedy: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type === ASK.spawn) channel.say(HEAR.started, id, STARTED);
+    if (type === SAY.data) channel.say(HEAR.credit, id, Buffer.of(255, 255, 255, 0));
+  };
+};
+
 function serve(ground: ScriptedGround) {
   return new BoxdHelper({ image: "i", clock: new FakeClock(), logger: new KeptLogger() }).serve(ground);
 }
@@ -199,13 +207,6 @@ describe("BoxdSession", () => {
   });
 
   it("holds the helper to the window of a process's input", async () => {
-    const greedy: Script = (channel) => {
-      channel.hello();
-      channel.onAsked = ({ type, id }) => {
-        if (type === ASK.spawn) channel.say(HEAR.started, id, STARTED);
-        if (type === SAY.data) channel.say(HEAR.credit, id, Buffer.of(255, 255, 255, 0));
-      };
-    };
     const ground = new ScriptedGround(greedy);
     await using session = serve(ground);
     await using process = await session.lease().spawn(PROCESS, FOREVER);

@@ -9,6 +9,7 @@ import { RunGate } from "../../../../src/runs/host/run-gate.js";
 import { ToolCalls } from "../../../../src/runs/host/tool-calls.js";
 import { RunRecorder } from "../../../../src/runs/record-run.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
+import { FakeJobs } from "../../../fakes/fake-jobs.js";
 import { FakeMetrics } from "../../../fakes/fake-metrics.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
 import { aTool } from "../../../support/builders.js";
@@ -43,6 +44,7 @@ const BOX: ToolBox = {
     [Symbol.asyncDispose]: async () => undefined,
   },
   attachments: [],
+  jobs: new FakeJobs(),
   exportFiles: async () => ({ ok: false, error: "Nothing." }),
 };
 
