@@ -33,7 +33,8 @@ export interface QuotaVolumes {
   list(options: CallOptions): Promise<readonly string[]>;
   has(name: string, options: CallOptions): Promise<boolean>;
   /**
-   * Makes the volume where there is none, enlarges one that is too small, and mounts it; repeating it is harmless.
+   * Makes the volume where there is none, enlarges one that is too small and not mounted, and mounts it; repeating it is
+   * harmless.
    * @throws ServiceError `box.readiness` when this machine cannot, `box.quota` when its disk is full
    */
   ready(name: string, size: VolumeSize, options: CallOptions): Promise<MountedVolume>;

@@ -29,8 +29,16 @@ export type ServedBy = "helper" | "helper_by_exec" | "engine";
 export interface TestQuota {
   readonly mode: QuotaMode;
   readonly entries: number;
+  /** Null as for an engine on another machine; those of the test if not given. */
+  readonly volumes?: null;
 }
 
+interface Served {
+  readonly helper: BoxHelper | null;
+  readonly socketDirectory: string | null;
+}
+
+const BY_ENGINE: Served = { helper: null, socketDirectory: null };
 const WATCHED: TestQuota = { mode: "watchdog", entries: 100_000 };
 
 export const ENGINE_SETTINGS: BoxSettings = {
@@ -54,6 +62,16 @@ export function hasEngine(): boolean {
   return inject("dockerAvailable");
 }
 
+/** What this machine can do at best; tests of better quotas are skipped, and counted, where it cannot. */
+export async function quotaInForce(): Promise<string> {
+  await using engine = new TestEngine("engine", null, { mode: "auto", entries: 1000 });
+  const limit = AbortSignal.timeout(30_000);
+  for (;;) {
+    const { quota, warnings } = await engine.backend.probe(FOREVER);
+    if (limit.aborted || !warnings.some((text) => text.includes("still being tried"))) return quota;
+  }
+}
+
 /** A service of its own on the engine; disposing removes everything that carries its label. */
 export class TestEngine implements AsyncDisposable {
   readonly serviceId = `test-${randomBytes(6).toString("hex")}`;
@@ -71,17 +89,24 @@ export class TestEngine implements AsyncDisposable {
   /** @param helper stands in for the one that `servedBy` names */
   constructor(servedBy: ServedBy = "helper", helper?: BoxHelper | null, quota: TestQuota = WATCHED) {
     this.volumes = new LoopVolumes({ directory: join(this.directory, "workspaces") });
-    const clock = new SystemClock();
-    const boxd = new BoxdHelper({ image: HELPER_IMAGE, clock, logger: this.logger });
-    this.backend = new DockerBoxBackend({
+    const boxd = new BoxdHelper({ image: HELPER_IMAGE, clock: new SystemClock(), logger: this.logger });
+    const socketDirectory = servedBy === "helper" ? this.socketDirectory : null;
+    const served = { helper: servedBy === "engine" ? null : (helper ?? boxd), socketDirectory };
+    this.backend = this.anotherBackend(quota, served);
+  }
+
+  /** Of the same service on the same engine; the caller disposes of it. */
+  anotherBackend(quota: TestQuota, served: Served = BY_ENGINE): BoxBackend & AsyncDisposable {
+    const { helper, socketDirectory } = served;
+    return new DockerBoxBackend({
       connection: { socketPath: ENGINE_SOCKET },
       serviceId: this.serviceId,
       engine: "test",
       logger: this.logger,
-      clock,
+      clock: new SystemClock(),
       ids: new RandomIdSource(),
-      helper: servedBy === "engine" ? null : (helper ?? boxd),
-      socketDirectory: servedBy === "helper" ? this.socketDirectory : null,
+      helper,
+      socketDirectory,
       quota: { image: this.settings.image, volumes: this.volumes, ...quota },
     });
   }

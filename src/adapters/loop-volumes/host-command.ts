@@ -21,7 +21,7 @@ export async function runHostCommand(
     const options = { env: ENVIRONMENT, timeout: LIMIT_MS, signal };
     execFile(program, [...args], options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout);
-      else if (signal.aborted) reject(error);
+      else if (signal.aborted) reject(abortReason(signal));
       else reject(describeFailure(program, error, stderr));
     });
   });

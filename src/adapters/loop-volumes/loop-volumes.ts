@@ -11,13 +11,12 @@ import { KeyedLock } from "../../lib/keyed-lock.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { MountedVolume, QuotaVolumes, VolumeSize, VolumeUse } from "../../ports/quota-volumes.js";
 import { runHostCommand } from "./host-command.js";
-import { formatArguments, imageBytes, OWN_ENTRIES } from "./image-size.js";
+import { FULL_MIB, formatArguments, imageBytes, OWN_ENTRIES } from "./image-size.js";
 
 /** What is deleted in a box is the host's again within seconds, and nothing in it gives rights on the host. */
 const MOUNT_OPTIONS = "loop,nosuid,nodev,discard,errors=remount-ro";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/u;
-/** With fewer bytes left than this, a file system counts as full. */
-const FULL_BYTES = 64 * 1024;
+const FULL_BYTES = FULL_MIB * 1024 * 1024;
 
 export interface LoopVolumesDeps {
   /** The service's own directory on the engine's host; made if it is missing. */
@@ -51,8 +50,10 @@ export class LoopVolumes implements QuotaVolumes {
     await saySpace(mkdir(places.mount, { recursive: true, mode: 0o700 }));
     const found = await orNull(stat(places.image));
     if (found === null) await makeImage(places, size, options);
-    const device = (await mountedDevice(places)) ?? (await mountImage(places, options));
-    if (found !== null && found.size < imageBytes(size)) await enlarge(places, size, options);
+    const isSmall = found !== null && found.size < imageBytes(size);
+    const mounted = await mountedDevice(places);
+    if (isSmall && mounted === null) await enlarge(places, size, options);
+    const device = mounted ?? (await mountImage(places, options));
     this.#devices.set(name, device);
     // Only within what is mounted: on the mount point it would be a plain directory of the host.
     await mkdir(places.source, { recursive: true, mode: 0o700 });
@@ -144,16 +145,11 @@ async function mountImage(places: Places, options: CallOptions): Promise<number>
   return device;
 }
 
-/** While it is mounted, so that the kernel does it. */
-async function enlarge({ image, mount }: Places, size: VolumeSize, options: CallOptions): Promise<void> {
+/** While nobody has it mounted. */
+async function enlarge({ image }: Places, size: VolumeSize, options: CallOptions): Promise<void> {
   await resize(image, "r+", imageBytes(size));
-  const found = await runHostCommand("findmnt", ["-n", "-o", "SOURCE", "--mountpoint", mount], options);
-  const loop = z
-    .string()
-    .regex(/^\/dev\/loop\d+$/u)
-    .parse(found.trim());
-  await runHostCommand("losetup", ["-c", loop], options);
-  await runHostCommand("resize2fs", [loop], options);
+  await runHostCommand("e2fsck", ["-f", "-p", image], options);
+  await runHostCommand("resize2fs", [image], options);
 }
 
 /** Takes no space: the file has holes only. */
