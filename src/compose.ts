@@ -94,6 +94,9 @@ export interface Composed extends AsyncDisposable {
   listen(): Promise<string>;
 }
 
+/** Names of the tools that a pipeline may allow. */
+export const TOOL_NAMES: readonly string[] = nativeTools({ outputChars: 0 }).map(({ name }) => name);
+
 /** What a pipeline's runner has against its config; for the check of the configuration (runs §5.5). */
 export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
   const runners = new RunnerRegistry(bundledRunners({ clock: new SystemClock(), ids: new RandomIdSource() }));

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The process: command word, config, compose, listen, signals, drain, exit code. */
 import { readServiceVersion } from "./compose/service-version.js";
-import { compose, findRunnerFaults } from "./compose.js";
+import { compose, findRunnerFaults, TOOL_NAMES } from "./compose.js";
 import { CONFIG_EXIT_CODE, describeLoadedConfig } from "./config/check-config.js";
 import type { Config } from "./config/config-schema.js";
 import { type LoadedConfig, loadConfig } from "./config/load-config.js";
@@ -18,6 +18,7 @@ function load(file?: string): LoadedConfig {
     workingDirectory: process.cwd(),
     file,
     findRunnerFaults,
+    toolNames: TOOL_NAMES,
   });
 }
 

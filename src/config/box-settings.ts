@@ -15,9 +15,18 @@ const engineSchema = z.strictObject({
       description: "Name of the engine in the records; sessions stay with the engine that holds their files.",
       allowed: "1 to 64 letters, digits, dots, underscores and dashes",
     }),
-  host: z.string().max(1024).default("").meta({
-    description: "Where the engine answers, as in DOCKER_HOST; empty = the default socket.",
-  }),
+  host: z
+    .string()
+    .max(1024)
+    .regex(
+      /^(?:unix:\/\/\/[^\0]+|(?:tcp|https?):\/\/(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?\/?)?$/,
+    )
+    .default("")
+    .meta({
+      description: "Where the engine answers, as in DOCKER_HOST; empty = the default socket.",
+      allowed:
+        "empty, unix:///path/of/a/socket, tcp://host:port or https://host:port; an engine behind ssh is reached through a forwarded socket",
+    }),
 });
 
 const MAX_EXTRA_MOUNTS = 32;

@@ -21,6 +21,8 @@ export interface ConfigSource {
   readonly workingDirectory: string;
   /** A file that must exist; undefined = BERTH_CONFIG, else `berth.yaml` if there is one. */
   readonly file?: string | undefined;
+  /** Tools that a pipeline may name; undefined = names are not checked. */
+  readonly toolNames?: readonly string[] | undefined;
   /** What a runner has against the config of a pipeline, one sentence per fault, each beginning with its key. */
   readonly findRunnerFaults?: ((pipeline: PipelineConfig) => readonly string[]) | undefined;
 }
@@ -49,7 +51,9 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     ...faults.filter(({ path }) => !filled.faults.some((missing) => missing.path === path)),
     ...findCrossFaults(settings, broken),
     ...(broken.has("boxes") ? [] : findMountSettingFaults(settings, dataDirectory(settings, source))),
+    ...(broken.has("boxes") ? [] : findTlsFaults(settings, environment)),
     ...(broken.has("pipelines") ? [] : findPipelineFaults(settings, source)),
+    ...(broken.has("pipelines") ? [] : findToolFaults(settings, source)),
   ];
   if (all.length > 0) return { ok: false, file: read.file, faults: all };
   return { ok: true, file: read.file, ...completeConfig(settings, environment, source.workingDirectory) };
@@ -66,6 +70,42 @@ function findPipelineFaults({ pipelines }: Settings, source: ConfigSource): Conf
       found: "a config that its runner refuses",
       allowed: sentence.replace(/\.$/, ""),
     })),
+  );
+}
+
+/** What is no tool would be granted to nobody, in silence. */
+function findToolFaults({ pipelines }: Settings, { toolNames }: ConfigSource): ConfigFault[] {
+  if (toolNames === undefined) return [];
+  return pipelines.flatMap(({ policy }, index) =>
+    (policy.allowed_tool_names ?? []).flatMap((name, position): ConfigFault[] =>
+      toolNames.includes(name)
+        ? []
+        : [
+            {
+              path: `pipelines[${index}].policy.allowed_tool_names[${position}]`,
+              found: `${JSON.stringify(name.slice(0, 100))}, which is no tool`,
+              allowed: toolNames.join(", "),
+            },
+          ],
+    ),
+  );
+}
+
+/** The engine would be asked without the protection that the variable demands. */
+function findTlsFaults({ boxes }: Settings, environment: Environment): ConfigFault[] {
+  const isWanted =
+    (environment["DOCKER_TLS_VERIFY"] ?? "") !== "" || (environment["DOCKER_TLS"] ?? "") !== "";
+  return boxes.engines.flatMap(({ host }, index): ConfigFault[] =>
+    isWanted && /^(?:tcp|https?):/.test(host)
+      ? [
+          {
+            path: `boxes.engines[${index}].host`,
+            found: "an address over the network while DOCKER_TLS_VERIFY or DOCKER_TLS is set",
+            allowed:
+              "a unix socket, or these variables unset: this version has no client certificates for engines",
+          },
+        ]
+      : [],
   );
 }
 

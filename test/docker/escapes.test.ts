@@ -145,18 +145,16 @@ describe.skipIf(!hasEngine())("an attacker in a box", () => {
 
   it("gets large and odd arguments and variables as they are, or a refusal", async () => {
     const argument = "x".repeat(131_000);
-    const outcome = async (request: Partial<ExecRequest> & Pick<ExecRequest, "argv">): Promise<unknown> =>
-      run(box, request.argv, request).then(
-        ({ stdout, exit }) => [stdout.length, exit.exitCode],
-        (error: unknown) => (error instanceof Error ? error.message : "thrown"),
-      );
-    expect(await outcome({ argv: ["printf", "%s", argument] })).toEqual([131_000, 0]);
-    expect(await outcome({ argv: ["printf", "%s", "x".repeat(140_000)] })).toMatch(/140000 bytes.*131071/);
+    expect(await outcomeOf(box, { argv: ["printf", "%s", argument] })).toEqual([131_000, 0]);
+    expect(await outcomeOf(box, { argv: ["printf", "%s", "x".repeat(140_000)] })).toMatch(
+      /140000 bytes.*131071/,
+    );
     const many = Array.from({ length: 30 }, () => argument);
-    expect(await outcome({ argv: ["printf", "%s", ...many] })).toMatch(/3930\d+ bytes together/);
-    for (const argv of [["printf", "a\0b"], ["pri\0ntf"]]) expect(await outcome({ argv })).toMatch(/NUL/i);
+    expect(await outcomeOf(box, { argv: ["printf", "%s", ...many] })).toMatch(/3930\d+ bytes together/);
+    for (const argv of [["printf", "a\0b"], ["pri\0ntf"]])
+      expect(await outcomeOf(box, { argv })).toMatch(/NUL/i);
     for (const env of [{ "A=B": "1" }, { "": "1" }, { A: "1\0" }, { "A\0": "1" }])
-      expect(await outcome({ argv: ["env"], env })).toMatch(/variable|environment|NUL/i);
+      expect(await outcomeOf(box, { argv: ["env"], env })).toMatch(/variable|environment|NUL/i);
     expect(await shell("echo still here")).toBe("still here\n");
   });
 
@@ -171,3 +169,14 @@ describe.skipIf(!hasEngine())("an attacker in a box", () => {
     expect(processes.filter((line) => line.startsWith("Z"))).toEqual([]);
   });
 });
+
+/** How much it printed and its code, or why it was refused. */
+async function outcomeOf(
+  box: BoxHandle,
+  request: Partial<ExecRequest> & Pick<ExecRequest, "argv">,
+): Promise<unknown> {
+  return run(box, request.argv, request).then(
+    ({ stdout, exit }) => [stdout.length, exit.exitCode],
+    (error: unknown) => (error instanceof Error ? error.message : "thrown"),
+  );
+}

@@ -85,8 +85,42 @@ function selectModels(
   });
 }
 
-/** Booleans that widen access must be real ones before a config is saved (runs §5.5). */
-export function findStrictFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
+/** Names of local-agent §1, those that this version does not read among them, and of configs of other hosts. */
+const KNOWN_NAMES: ReadonlySet<string> = new Set([
+  ...Object.keys(configSchema.shape),
+  "advanced-settings",
+  "knowledge-bases",
+  "knowledge-base",
+  "retrieval-top-k",
+  "rerank-model",
+  "rerank-top-k",
+  "context-window-tokens",
+  "context-reserve-tokens",
+  "context-keep-recent-tokens",
+  "context-summary-tokens",
+  "enable-all-tools",
+  "mcp-resource-agent-read-enabled",
+  "mcp-resources",
+  "max-round",
+]);
+
+/** What has no meaning is a slip of whoever wrote it: it would be ignored in silence. */
+function findUnknownNames(config: Readonly<Record<string, unknown>>): readonly string[] {
+  return Object.keys(config)
+    .filter((name) => !KNOWN_NAMES.has(name))
+    .map(
+      (name) =>
+        `${JSON.stringify(name.slice(0, 100))} is no setting of the local agent, which are: ${[...KNOWN_NAMES].join(", ")}.`,
+    );
+}
+
+/** @returns one sentence for each name that is not known, and for each switch that is no boolean (runs §5.5) */
+export function findConfigFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
+  return [...findUnknownNames(config), ...findStrictFaults(config)];
+}
+
+/** Booleans that widen access must be real ones before a config is saved. */
+function findStrictFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
   const named = ["enable-all-tools", "mcp-resource-agent-read-enabled"].map(
     (key) => [key, config[key]] as const,
   );

@@ -6,7 +6,7 @@ import type { CallOptions } from "../../ports/options.js";
 import type { RunHost } from "../../ports/run-host.js";
 import type { Runner } from "../../ports/runner.js";
 import { AgentRun, type AgentRunDeps } from "./agent-run.js";
-import { findStrictFaults, readConfig } from "./config.js";
+import { findConfigFaults, readConfig } from "./config.js";
 import { LOCAL_AGENT_MANIFEST } from "./manifest.js";
 
 export class LocalAgentRunner implements Runner {
@@ -18,7 +18,7 @@ export class LocalAgentRunner implements Runner {
   }
 
   findConfigFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
-    return findStrictFaults(config);
+    return findConfigFaults(config);
   }
 
   planBox(config: Readonly<Record<string, unknown>>): { readonly template: string } | null {

@@ -1,7 +1,7 @@
 /** A service that cannot start says why and ends; it never hangs without serving. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,6 +39,34 @@ describe("a start", () => {
         `The service could not start: 127.0.0.1:${port} cannot be listened on (EADDRINUSE).`,
       );
       expect(said).toContain("BERTH_PORT");
+    },
+    PATIENCE_MS,
+  );
+
+  it.each([["start"], ["check-config"]])(
+    "with a configuration that cannot work ends with 78 and every fault with its path: %s",
+    async (word) => {
+      await using made = new CleanupStack();
+      const directory = await mkdtemp(join(tmpdir(), "berth-test-"));
+      made.defer(() => rm(directory, { recursive: true, force: true }));
+      const file = join(directory, "berth.yaml");
+      await writeFile(
+        file,
+        "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {tmeout: 3}}, policy: {allowed_tool_names: [exce]}}]",
+      );
+      const words = word === "start" ? [word] : [word, file];
+      const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts", ...words], {
+        env: { PATH: process.env["PATH"], BERTH_CONFIG: file, DOCKER_HOST: "nonsense" },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      made.defer(() => void child.kill("SIGKILL"));
+      let said = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding("utf8").on("data", (text: string) => (said += text));
+      expect(await once(child, "close", { signal: AbortSignal.timeout(PATIENCE_MS) })).toEqual([78, null]);
+      expect(said).toContain("boxes.engines[0].host: found text of 8 characters from DOCKER_HOST");
+      expect(said).toContain('pipelines[0].policy.allowed_tool_names[0]: found "exce", which is no tool');
+      expect(said).toContain('"tmeout" is no setting of the local agent');
     },
     PATIENCE_MS,
   );

@@ -292,6 +292,57 @@ describe("faults of a configuration", () => {
     });
   });
 
+  it.each([
+    "nonsense",
+    "ssh://host",
+    "npipe:////./pipe/x",
+    "unix://relative",
+    "tcp://",
+    "tcp://user@host:1",
+    "tcp://host/x",
+  ])("name DOCKER_HOST and its forms when it is %s", (host) => {
+    expect(load(null, { DOCKER_HOST: host })).toMatchObject({
+      faults: [
+        {
+          path: "boxes.engines[0].host",
+          found: `text of ${host.length} characters from DOCKER_HOST`,
+          allowed: textLike(/unix:\/\/\/.*tcp:\/\/host:port/),
+        },
+      ],
+    });
+  });
+
+  it.each(["unix:///run/my docker.sock", "tcp://engine:2375", "https://[::1]:2376", "http://10.0.0.1"])(
+    "are none for the engine's address %s",
+    (host) => {
+      expect(good(null, { DOCKER_HOST: host }).boxes.engines).toMatchObject([{ host }]);
+    },
+  );
+
+  it("say that an engine over the network has no TLS where the environment wants it", () => {
+    const tls = { DOCKER_TLS_VERIFY: "1", DOCKER_CERT_PATH: "/certs" };
+    expect(load(null, { ...tls, DOCKER_HOST: "tcp://engine:2376" })).toMatchObject({
+      faults: [{ path: "boxes.engines[0].host", found: textLike(/DOCKER_TLS_VERIFY/) }],
+    });
+    expect(load(null, { ...tls, DOCKER_HOST: "unix:///run/docker.sock" }).ok).toBe(true);
+    expect(load(null, { DOCKER_TLS_VERIFY: "", DOCKER_HOST: "tcp://engine:2375" }).ok).toBe(true);
+  });
+
+  it("name a tool that is none, with all that there are", () => {
+    const yaml =
+      "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {}}, policy: {allowed_tool_names: [exec, exce]}}]";
+    expect(load(yaml, {}, { toolNames: ["exec", "read"] })).toMatchObject({
+      faults: [
+        {
+          path: "pipelines[0].policy.allowed_tool_names[1]",
+          found: '"exce", which is no tool',
+          allowed: "exec, read",
+        },
+      ],
+    });
+    expect(load(yaml).ok).toBe(true);
+  });
+
   it("hold what the runner says about the config of its pipeline", () => {
     const yaml = "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {}}}]";
     expect(load(yaml, {}, { findRunnerFaults: () => ["timeout must be positive."] })).toMatchObject({

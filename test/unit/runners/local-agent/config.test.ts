@@ -118,6 +118,12 @@ describe("before a run", () => {
     expect(runner.findConfigFaults({})).toEqual([]);
   });
 
+  it("refuses a name that is no setting of any version, naming those that are", () => {
+    expect(runner.findConfigFaults({ "max-tool-iteration": 5, timeout: 5, "rerank-model": "" })).toEqual([
+      textLike(/^"max-tool-iteration" is no setting of the local agent, which are: .*max-tool-iterations/),
+    ]);
+  });
+
   it("plans a box under the template, and none when it is switched off", () => {
     expect(runner.planBox({})).toEqual({ template: "{launcher_type}_{launcher_id}" });
     expect(runner.planBox({ "box-session-id-template": "{sender_id}" })).toEqual({ template: "{sender_id}" });
