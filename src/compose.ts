@@ -241,7 +241,10 @@ function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService
       settings: toBoxSettings(config),
       profile: config.boxes.profile,
       maxBoxes: config.boxes.max_boxes,
+      pauseAfterSec: config.boxes.pause_after_sec,
       idleTtlSec: toIdleTtlSec(config),
+      removeAfterSec: config.boxes.remove_after_sec,
+      warmPool: config.boxes.warm_pool,
       workspaceTtlDays: config.boxes.workspace_ttl_days,
     },
   );

@@ -13,6 +13,7 @@ import { BOX_NOTES } from "./box-notes.js";
 import { findSettingsChanges, settingsFingerprint } from "./box-policy.js";
 import { claimUid } from "./claim-uid.js";
 import type { OpenBoxes, Rest } from "./open-boxes.js";
+import { type NamedSession, placeOf } from "./session-place.js";
 
 export interface OpenerDeps {
   readonly backend: BoxBackend;
@@ -45,13 +46,16 @@ export class BoxOpener {
 
   /** @throws ServiceError `box.conflict`, `box.capacity`, and what the engine fails with */
   async open(session: SessionRecord, settings: BoxSettings, options: CallOptions): Promise<OpenedBox> {
-    const { container } = session;
+    const { container, tenant, uid } = session;
     if (container === null) return this.#create(session, { settings, notes: restedNotes(session) }, options);
     if (session.settings !== settingsFingerprint(settings)) {
       this.#checkConflict(session, settings);
       return this.replace(session, { settings, notes: [BOX_NOTES.changed] }, options);
     }
-    const found = await this.#deps.backend.inspect(container, options);
+    const { backend, boxes, rest } = this.#deps;
+    // One that was stopped has no place among those that are awake.
+    await boxes.reserve(session.id, { tenant, uid, rest }, options);
+    const found = await backend.inspect(container, options);
     if (found === null) return this.#create(session, { settings, notes: [BOX_NOTES.vanished] }, options);
     const named = { ...session, container };
     if (found.state === "running") return this.#adopt(named, { settings, startedAt: found.startedAt });
@@ -101,14 +105,15 @@ export class BoxOpener {
     options: CallOptions,
   ): Promise<OpenedBox> {
     const { backend, logger } = this.#deps;
+    let startedAt: string;
     try {
       await backend.start(placeOf(session), of.settings, options);
+      startedAt = (await this.#inspectStarted(session.container, options)).startedAt;
     } catch (error) {
       options.signal.throwIfAborted();
       logger.warn({ sessionId: session.id }, "A box could not be woken and is replaced.", error);
       return this.replace(session, { settings: of.settings, notes: [BOX_NOTES.replaced] }, options);
     }
-    const { startedAt } = await this.#inspectStarted(session.container, options);
     const opened = this.#adopt(session, { settings: of.settings, startedAt });
     return of.wasPaused ? opened : { ...opened, notes: [BOX_NOTES.restarted] };
   }
@@ -187,11 +192,4 @@ export class BoxOpener {
 function restedNotes(session: SessionRecord): readonly string[] {
   if (session.settings === null) return [];
   return [session.prepared ? BOX_NOTES.rested : BOX_NOTES.expired];
-}
-
-/** A session whose container has a name. */
-type NamedSession = SessionRecord & { readonly container: string };
-
-function placeOf({ id, tenant, uid, volume, container }: NamedSession): BoxPlace {
-  return { sessionId: id, tenant, uid, volume, container };
 }

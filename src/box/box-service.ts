@@ -7,7 +7,6 @@ import type { SessionRecord } from "../domain/session.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
 import { linkSignals } from "../lib/link-signals.js";
-import { PeriodicTask } from "../lib/periodic-task.js";
 import type { BoxBackend } from "../ports/box-backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
@@ -22,11 +21,13 @@ import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import { type EngineState, EngineWatch } from "./engine-watch.js";
 import { findOrCreateSession, type SessionKey } from "./find-session.js";
+import { makeIdleSchedule } from "./idle-tiers.js";
 import { type HoldKind, OpenBoxes } from "./open-boxes.js";
 import { type BoxError, RecentErrors } from "./recent-errors.js";
-import { reconcileBoxes } from "./reconcile-boxes.js";
-import { removeSession, restBox, restIdleBoxes, sessionNotFound, stopSession } from "./rest-box.js";
+import { removeSession, restBox, sessionNotFound, stopSession } from "./rest-box.js";
 import { describeBoxes } from "./session-boxes.js";
+import { Upkeep } from "./upkeep.js";
+import { WarmPool } from "./warm-pool.js";
 
 export interface BoxServiceDeps {
   readonly backend: BoxBackend;
@@ -43,8 +44,14 @@ export interface BoxServiceSettings {
   /** Name of the profile the settings come from; it is only shown. */
   readonly profile: string;
   readonly maxBoxes: number;
-  /** ≤ 0 = boxes are never rested for being idle. */
+  /** Idle seconds after which a box is paused; ≤ 0 = never. */
+  readonly pauseAfterSec: number;
+  /** Idle seconds after which a box is stopped; ≤ 0 = boxes are never rested for being idle. */
   readonly idleTtlSec: number;
+  /** Idle seconds after which the container of a box goes, not before it is to be stopped. */
+  readonly removeAfterSec: number;
+  /** Boxes that are kept ready for new sessions. */
+  readonly warmPool: number;
   /** 0 = workspaces are kept for ever. */
   readonly workspaceTtlDays: number;
 }
@@ -68,36 +75,41 @@ export interface ServiceLimits extends BoxLimits {
   readonly profile: string;
 }
 
-const PROBE_EVERY_MS = 30_000;
-const REAP_EVERY_MS = 30_000;
-const RECONCILE_EVERY_MS = 60_000;
-const DAY_MS = 86_400_000;
-
 export class BoxService implements AsyncDisposable {
   readonly #deps: BindDeps & { readonly errors: RecentErrors };
   readonly #settings: BoxServiceSettings;
   readonly #engine: EngineWatch;
-  readonly #tasks: readonly PeriodicTask[];
+  readonly #upkeep: Upkeep;
+  /** Callers that wait for a box. */
+  #waiting = 0;
   readonly #life = new AbortController();
 
   constructor(deps: BoxServiceDeps, settings: BoxServiceSettings) {
-    const boxes = new OpenBoxes({ clock: deps.clock, maxBoxes: settings.maxBoxes });
+    const { maxBoxes } = settings;
     const shared = {
       ...deps,
-      boxes,
+      boxes: new OpenBoxes({ clock: deps.clock, maxBoxes }),
       locks: new KeyedLock<SessionId>(),
       creations: new KeyedLock<"session">(),
       leases: new Set<() => Promise<void>>(),
       untold: new UntoldNotes(),
       errors: new RecentErrors(deps.clock),
     };
-    const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
-    this.#deps = { ...shared, rest, opener: new BoxOpener({ ...shared, rest }) };
     this.#settings = settings;
     // Every bind in flight listens to it.
     setMaxListeners(0, this.#life.signal);
-    this.#engine = new EngineWatch({ ...shared, image: settings.settings.image });
-    this.#tasks = this.#makeTasks();
+    const engine = new EngineWatch({ ...shared, image: settings.settings.image });
+    const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
+    const opener = new BoxOpener({ ...shared, rest });
+    const isBusy = (): boolean => this.#waiting > 0 || !engine.isAvailable;
+    const pool = new WarmPool(
+      { ...shared, rest, opener, isBusy },
+      { size: settings.warmPool, settings: settings.settings },
+    );
+    this.#deps = { ...shared, rest, opener, pool };
+    this.#engine = engine;
+    const schedule = makeIdleSchedule(settings);
+    this.#upkeep = new Upkeep({ ...shared, engine, pool }, { ...settings, schedule });
   }
 
   /**
@@ -105,11 +117,7 @@ export class BoxService implements AsyncDisposable {
    * that does not answer is no failure: it is probed again on use and every 30 s.
    */
   async start(options: CallOptions): Promise<void> {
-    if (!this.#settings.enabled) return;
-    await this.#takeOver();
-    const engine = await this.#engine.check(options);
-    if (engine.state === "available") await this.#reconcileAtStart(options);
-    for (const task of this.#tasks) task.start();
+    if (this.#settings.enabled) await this.#upkeep.start(options);
   }
 
   /** Boxes that are starting, ready or paused. */
@@ -203,6 +211,7 @@ export class BoxService implements AsyncDisposable {
       });
     if (this.#life.signal.aborted) throw new ServiceError("service.stopping", "The service is stopping.");
     using linked = linkSignals(options.signal, this.#life.signal);
+    this.#waiting += 1;
     try {
       await this.#engine.ready(linked);
       return await work(linked);
@@ -210,6 +219,8 @@ export class BoxService implements AsyncDisposable {
       this.#engine.report(error);
       if (!linked.signal.aborted) this.#deps.errors.add(error, tenant);
       throw error;
+    } finally {
+      this.#waiting -= 1;
     }
   }
 
@@ -241,67 +252,10 @@ export class BoxService implements AsyncDisposable {
   /** Stops the loops and ends the leases; boxes and workspaces stay and are found again (box §11.10). */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort(new ServiceError("service.stopping", "The service is stopping."));
-    await using _ending = new CleanupStack([
-      ...this.#tasks.map((task) => () => task[Symbol.asyncDispose]()),
-      ...this.#deps.leases,
-    ]);
+    await using _ending = new CleanupStack([() => this.#upkeep[Symbol.asyncDispose](), ...this.#deps.leases]);
   }
 
   async #engineState(options: CallOptions): Promise<EngineState | "disabled"> {
     return this.#settings.enabled ? this.#engine.current(options) : "disabled";
-  }
-
-  /** Containers that the records name count from the start, idle since their last use. */
-  async #takeOver(): Promise<void> {
-    const { sessions, boxes, clock } = this.#deps;
-    for (const { id, tenant, container, uid, lastUsedAt } of await sessions.listAll())
-      if (container !== null)
-        boxes.set(
-          id,
-          { tenant, container, uid, settings: null, startedAt: null },
-          Math.max(0, clock.now() - lastUsedAt),
-        );
-  }
-
-  async #reconcileAtStart(options: CallOptions): Promise<void> {
-    try {
-      await this.#reconcile(options);
-    } catch (error) {
-      options.signal.throwIfAborted();
-      this.#deps.errors.add(error, null);
-      this.#deps.logger.warn(
-        { engine: this.#deps.backend.engine },
-        "The boxes could not be compared with the records.",
-        error,
-      );
-    }
-  }
-
-  async #reconcile(options: CallOptions): Promise<void> {
-    const { workspaceTtlDays } = this.#settings;
-    const workspaceTtlMs = workspaceTtlDays > 0 ? workspaceTtlDays * DAY_MS : Infinity;
-    await reconcileBoxes({ ...this.#deps, workspaceTtlMs }, options);
-  }
-
-  #makeTasks(): readonly PeriodicTask[] {
-    const onError = (error: unknown): void => {
-      this.#deps.errors.add(error, null);
-      this.#deps.logger.warn(
-        { engine: this.#deps.backend.engine },
-        "A round of looking after boxes failed.",
-        error,
-      );
-    };
-    const idleMs = this.#settings.idleTtlSec * 1000;
-    const rounds: { readonly everyMs: number; readonly work: (signal: AbortSignal) => Promise<void> }[] = [
-      { everyMs: PROBE_EVERY_MS, work: async (signal) => void (await this.#engine.check({ signal })) },
-      { everyMs: RECONCILE_EVERY_MS, work: (signal) => this.#reconcile({ signal }) },
-    ];
-    if (idleMs > 0)
-      rounds.push({
-        everyMs: Math.min(REAP_EVERY_MS, Math.max(idleMs, 1000)),
-        work: (signal) => restIdleBoxes(this.#deps, idleMs, { signal }),
-      });
-    return rounds.map((round) => new PeriodicTask({ ...round, onError }));
   }
 }

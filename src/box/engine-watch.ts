@@ -37,6 +37,10 @@ export class EngineWatch {
     this.#deps = deps;
   }
 
+  get isAvailable(): boolean {
+    return this.#state.state === "available";
+  }
+
   /** What is known; the first caller waits for the first probe, at most 5 s. */
   async current(options: CallOptions): Promise<EngineState> {
     return this.#state.state === "unknown" ? this.check(options) : this.#state;

@@ -8,8 +8,9 @@ import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
 import { chooseUid, FIRST_UID, volumeName } from "./box-names.js";
 import type { ReuseKey } from "./reuse-key.js";
+import type { WarmPool } from "./warm-pool.js";
 
-export interface FindDeps {
+export interface RecordDeps {
   readonly backend: Pick<BoxBackend, "engine">;
   readonly sessions: SessionStore;
   readonly clock: Clock;
@@ -18,20 +19,42 @@ export interface FindDeps {
   readonly creations: KeyedLock<"session">;
 }
 
+export interface FindDeps extends RecordDeps {
+  readonly pool: Pick<WarmPool, "give">;
+}
+
 export type SessionKey = Pick<ReuseKey, "key" | "identity">;
 
-/** Simultaneous calls for one key agree on one record (box §4.2). */
+export interface SessionOf {
+  readonly tenant: string;
+  readonly key: SessionKey;
+}
+
+/** Simultaneous calls for one key agree on one record (box §4.2). A new session gets a box of the pool where there is one. */
 export async function findOrCreateSession(
   deps: FindDeps,
-  of: { readonly tenant: string; readonly key: SessionKey },
+  of: SessionOf,
   options: CallOptions,
 ): Promise<SessionRecord> {
-  const { tenant, key } = of;
-  const found = await deps.sessions.findByIdentity(tenant, key.identity);
+  const found = await deps.sessions.findByIdentity(of.tenant, of.key.identity);
   if (found !== null) return found;
+  {
+    using _turn = await deps.creations.acquire("session", options);
+    const adopted = await deps.pool.give(of);
+    if (adopted !== null) return adopted;
+  }
+  return makeSession(deps, of, options);
+}
+
+/** Makes a record, unless its identity has one. */
+export async function makeSession(
+  deps: RecordDeps,
+  { tenant, key }: SessionOf,
+  options: CallOptions,
+): Promise<SessionRecord> {
   using _turn = await deps.creations.acquire("session", options);
   const now = deps.clock.now();
-  const record: SessionRecord = {
+  return await deps.sessions.findOrCreate({
     id: deps.ids.create("ses"),
     tenant,
     identity: key.identity,
@@ -44,8 +67,7 @@ export async function findOrCreateSession(
     settings: null,
     createdAt: now,
     lastUsedAt: now,
-  };
-  return await deps.sessions.findOrCreate(record);
+  });
 }
 
 /** Where more sessions are recorded than there are uids, the box gets a free one when it is made. */

@@ -68,6 +68,11 @@ export async function reconcileBoxes(deps: ReconcileDeps, options: CallOptions):
     isBusy: (id) => records.some((record) => record.id === id && deps.boxes.holds(record.id) > 0),
     expiredBefore: deps.clock.now() - deps.workspaceTtlMs,
   });
+  const states = new Map(owned.containers.map(({ name, state }) => [name, state]));
+  for (const { id, container } of records) {
+    const state = container === null ? undefined : states.get(container);
+    if (state !== undefined) deps.boxes.see(id, state);
+  }
   const { backend } = deps;
   const attempt = async (fields: LogFields, work: () => Promise<void>): Promise<void> => {
     try {

@@ -1,4 +1,4 @@
-/** Giving up containers: of idle boxes, whose workspace stays, and of sessions that are deleted (box §11.3, §11.8). */
+/** Boxes come to rest, with their workspace kept, and sessions are deleted (box §11.3, §11.8). */
 import { ServiceError } from "../domain/errors.js";
 import type { SessionId } from "../domain/ids.js";
 import type { KeyedLock } from "../lib/keyed-lock.js";
@@ -32,16 +32,20 @@ export async function restBox(deps: RestDeps, id: SessionId, options: CallOption
   deps.logger.info({ sessionId: id }, "A box was rested.");
 }
 
-/** Rests every box that nobody has used for so long; one that cannot be rested is met again by the next round. */
-export async function restIdleBoxes(deps: RestDeps, idleMs: number, options: CallOptions): Promise<void> {
-  const rest = (id: SessionId): Promise<void> => restBox(deps, id, options);
-  const ids = deps.boxes.idleFor(idleMs);
-  const outcomes = await Promise.allSettled(ids.map((id) => deps.boxes.close(id, rest)));
-  for (const [index, outcome] of outcomes.entries())
-    if (outcome.status === "rejected" && !options.signal.aborted) {
-      deps.errors.add(outcome.reason, null);
-      deps.logger.warn({ sessionId: ids[index] }, "A box could not be rested.", outcome.reason);
-    }
+/** Its processes stand still; the caller has made sure that nobody holds the box. */
+export async function pauseBox(deps: RestDeps, id: SessionId, options: CallOptions): Promise<void> {
+  using _turn = await deps.locks.acquire(id, options);
+  const container = deps.boxes.get(id)?.container ?? null;
+  if (container !== null) await deps.backend.pause(container, options);
+  deps.logger.debug({ sessionId: id }, "A box was paused.");
+}
+
+/** Its processes end, its container stays; the caller has made sure that nobody holds the box. */
+export async function stopBox(deps: RestDeps, id: SessionId, options: CallOptions): Promise<void> {
+  using _turn = await deps.locks.acquire(id, options);
+  const container = deps.boxes.get(id)?.container ?? null;
+  if (container !== null) await deps.backend.stop(container, options);
+  deps.logger.info({ sessionId: id }, "A box was stopped.");
 }
 
 /**

@@ -48,7 +48,18 @@ export const boxesSchema = z.strictObject({
       "Named set of limits. Profiles with a network are refused: this version gives boxes no network.",
   }),
   idle_ttl_sec: z.int().min(-1).max(2_592_000).default(300).meta({
-    description: "Idle time after which a box is rested, its workspace kept; 0 or less = never.",
+    description:
+      "Idle time after which a box is stopped: its processes end, its workspace is kept; 0 or less = never, and no box is paused.",
+    unit: "s",
+  }),
+  pause_after_sec: z.int().min(-1).max(2_592_000).default(30).meta({
+    description:
+      "Idle time after which a box is paused: its processes stand still and keep their memory; 0 or less = never.",
+    unit: "s",
+  }),
+  remove_after_sec: z.int().min(0).max(2_592_000).default(3600).meta({
+    description:
+      "Idle time after which the container of a stopped box is removed, its workspace kept; up to the time to stop = removed rather than stopped.",
     unit: "s",
   }),
   persistent: z.boolean().default(false).meta({
@@ -56,11 +67,12 @@ export const boxesSchema = z.strictObject({
       "Whether boxes wait 7 days before they are rested for being idle, unless boxes.idle_ttl_sec says more or never.",
   }),
   max_boxes: z.int().min(1).max(HARD_MAX_BOXES).default(64).meta({
-    description: "Boxes at one time, those being created or closed included.",
+    description:
+      "Boxes at one time: running and paused ones, those being created or closed, and those of the warm pool; stopped ones are not counted.",
   }),
-  warm_pool: z.literal([0, 1]).default(1).meta({
-    description: "Containers kept ready that belong to nobody yet. Not served by this version.",
-    allowed: "0 or 1: this version makes boxes when they are needed",
+  warm_pool: z.int().min(0).max(16).default(1).meta({
+    description:
+      "Boxes that run before anybody needs them, so that the first command of a new session does not wait for its box. Each takes about 8 MiB of memory and an empty workspace; 0 = none.",
   }),
   workspace_mb: z.int().min(0).max(1_048_576).nullable().default(null).meta({
     description: "Disk quota of a workspace; 0 = none, null = the profile's.",

@@ -1,6 +1,9 @@
 /** A session: the scope in which runs share a box; the record is the truth of the mapping (design §1.3, box §2). */
 import type { SessionId } from "./ids.js";
 
+/** Owner of the boxes that are kept ready for sessions to come; no tenant of a key has this name (box §11.1). */
+export const POOL_TENANT = "";
+
 export interface SessionRecord {
   readonly id: SessionId;
   readonly tenant: string;

@@ -27,6 +27,7 @@ export interface EngineFacts {
 /** Names a box on its engine; everything in it comes from our records. */
 export interface BoxPlace {
   readonly sessionId: SessionId;
+  /** A box that was made for the pool may be opened and started by the tenant that its session has got since. */
   readonly tenant: string;
   readonly uid: number;
   readonly volume: string;
@@ -59,15 +60,23 @@ export interface BoxBackend {
     settings: BoxSettings,
     options: CallOptions,
   ): Promise<void>;
-  /** Makes the container exist and run with these settings. @returns false when it was running already */
+  /** Makes the container exist and run with these settings. @returns false when it was running already, or paused */
   start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean>;
   /** @returns null when there is no such container */
   inspect(
     container: string,
     options: CallOptions,
   ): Promise<{ readonly state: ContainerState; readonly startedAt: string } | null>;
+  /** Whether the container runs and is what `start` would make at this moment: image, helper and settings alike. */
+  isCurrent(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean>;
   /** Opens a handle to a running box for one lease. */
   open(place: BoxPlace, options: CallOptions): Promise<BoxHandle>;
+  /**
+   * Lets all its processes stand still until the next `start`, which lets them go on where they were; one that does not
+   * run stays as it is.
+   * @throws ServiceError `box.readiness` when the engine cannot: then they run on
+   */
+  pause(container: string, options: CallOptions): Promise<void>;
   stop(container: string, options: CallOptions): Promise<void>;
   removeContainer(container: string, options: CallOptions): Promise<void>;
   removeWorkspace(volume: string, options: CallOptions): Promise<void>;

@@ -40,6 +40,9 @@ export interface HelperGround {
 export interface HelperSession extends AsyncDisposable {
   /** Makes sure that a helper answers. @throws ServiceError when none can be had */
   ready(options: CallOptions): Promise<void>;
+  /** The box is about to stand still: no answer is no fault until it is resumed. */
+  suspend(): void;
+  resume(): void;
   /** A handle for one lease; disposing it ends the commands and leftovers of that lease only. */
   lease(): BoxHandle;
 }

@@ -6,6 +6,9 @@ export type SessionChange = Partial<
   Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "lastUsedAt">
 >;
 
+/** Whose session a record of the pool becomes. */
+export type SessionOwner = Pick<SessionRecord, "tenant" | "identity" | "key" | "createdAt" | "lastUsedAt">;
+
 export interface SessionPage {
   readonly limit: number;
   /** Id of the last session of the page before. */
@@ -20,6 +23,12 @@ export interface SessionStore {
   findOrCreate(record: SessionRecord): Promise<SessionRecord>;
   /** @returns null for an unknown id and for one of another tenant (api §1.3) */
   get(tenant: string, id: SessionId): Promise<SessionRecord | null>;
+  /**
+   * Makes a record of the pool the session of a key, with all that the record names, in one step.
+   * @returns the record that stands for the key: another one if there was one already; null when the pool has no such
+   * record (any more)
+   */
+  adopt(id: SessionId, by: SessionOwner): Promise<SessionRecord | null>;
   findByIdentity(tenant: string, identity: string): Promise<SessionRecord | null>;
   /** Changes the named fields. @returns the record after it, null when it is gone */
   update(id: SessionId, change: SessionChange): Promise<SessionRecord | null>;

@@ -1,6 +1,7 @@
 /** What every engine of boxes does, whatever carries it (ports/box-backend.ts, ports/box-handle.ts). */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { BoxSettings, ExecExit, FileEntry } from "../../src/domain/box.js";
+import { POOL_TENANT } from "../../src/domain/session.js";
 import type { BoxBackend, BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle, ExecRequest, FileStreamEvent, WriteRequest } from "../../src/ports/box-handle.js";
 import type { CallOptions } from "../../src/ports/options.js";
@@ -150,6 +151,69 @@ function describeLife(make: () => BoxesUnderTest): void {
     await expect(backend.start(place, larger, FOREVER)).rejects.toMatchObject({ code: "box.conflict" });
     await backend.stop(place.container, FOREVER);
     expect(await backend.start(place, larger, FOREVER)).toBe(true);
+  });
+
+  it("lets a box stand still and go on where it was, with the helper it had", async () => {
+    await using boxes = make();
+    const { backend, settings } = boxes;
+    const place = boxes.newPlace();
+    await backend.pause(place.container, FOREVER);
+    await backend.prepareWorkspace(place, settings, FOREVER);
+    await backend.start(place, settings, FOREVER);
+    {
+      await using box = await backend.open(place, FOREVER);
+      await write(box, "/workspace/before.txt", "before");
+    }
+    const before = await backend.inspect(place.container, FOREVER);
+    await backend.pause(place.container, FOREVER);
+    await backend.pause(place.container, FOREVER);
+    expect(await backend.inspect(place.container, FOREVER)).toEqual({ ...before, state: "paused" });
+    expect(await backend.isCurrent(place, settings, FOREVER)).toBe(false);
+    await expect(backend.open(place, FOREVER)).rejects.toMatchObject({ code: "box.readiness" });
+    expect(await backend.start(place, settings, FOREVER)).toBe(false);
+    expect(await backend.inspect(place.container, FOREVER)).toEqual(before);
+    await using box = await backend.open(place, FOREVER);
+    expect(await read(box, "/workspace/before.txt")).toBe("before");
+    await backend.pause(place.container, FOREVER);
+    await backend.stop(place.container, FOREVER);
+    expect((await backend.inspect(place.container, FOREVER))?.state).toBe("stopped");
+    await backend.start(place, settings, FOREVER);
+    await backend.pause(place.container, FOREVER);
+    await backend.removeContainer(place.container, FOREVER);
+    expect(await backend.inspect(place.container, FOREVER)).toBeNull();
+  });
+
+  it("says whether a box is what it would make at this moment", async () => {
+    await using boxes = make();
+    const { backend, settings } = boxes;
+    const place = boxes.newPlace();
+    expect(await backend.isCurrent(place, settings, FOREVER)).toBe(false);
+    await backend.prepareWorkspace(place, settings, FOREVER);
+    await backend.start(place, settings, FOREVER);
+    expect(await backend.isCurrent(place, settings, FOREVER)).toBe(true);
+    const larger = { ...settings, memoryMb: settings.memoryMb * 2 };
+    expect(await backend.isCurrent(place, larger, FOREVER)).toBe(false);
+  });
+
+  it("takes a box of the pool for the tenant whose session it became", async () => {
+    await using boxes = make();
+    const { backend, settings } = boxes;
+    const spare = { ...boxes.newPlace(), tenant: POOL_TENANT };
+    await backend.prepareWorkspace(spare, settings, FOREVER);
+    await backend.start(spare, settings, FOREVER);
+    const place = { ...spare, tenant: "main" };
+    expect(await backend.isCurrent(place, settings, FOREVER)).toBe(true);
+    {
+      await using box = await backend.open(place, FOREVER);
+      await write(box, "/workspace/mine.txt", "mine");
+    }
+    await backend.removeContainer(place.container, FOREVER);
+    await backend.prepareWorkspace(place, settings, FOREVER);
+    await backend.start(place, settings, FOREVER);
+    await using box = await backend.open(place, FOREVER);
+    expect(await read(box, "/workspace/mine.txt")).toBe("mine");
+    const other = { ...place, sessionId: "ses_somebody_else" as const };
+    await expect(backend.open(other, FOREVER)).rejects.toMatchObject({ code: "box.conflict" });
   });
 
   it("does nothing for a caller that has given up", async () => {

@@ -1,5 +1,6 @@
 /** What every store of session records promises (design §1.3, ports/session-store.ts). */
 import { describe, expect, it } from "vitest";
+import { POOL_TENANT } from "../../src/domain/session.js";
 import type { SessionStore } from "../../src/ports/session-store.js";
 import type { Opened } from "../support/opened.js";
 import { aSession } from "../support/records.js";
@@ -37,6 +38,34 @@ export function describeSessionStore(name: string, make: () => Promise<Opened<Se
       expect(await store.it.findOrCreate(theirs)).toEqual(theirs);
       expect(await store.it.get("other", "ses_1")).toBeNull();
       expect(await store.it.findByIdentity("other", "identity-1")).toEqual(theirs);
+    });
+
+    it("gives a record of the pool to a key, with its box, once", async () => {
+      await using store = await make();
+      const box = { uid: 30_007, volume: "berth-spare", container: "berth-c", prepared: true, settings: "s" };
+      await store.it.findOrCreate(
+        aSession({ ...box, id: "ses_p", tenant: POOL_TENANT, identity: "p", key: "" }),
+      );
+      await store.it.findOrCreate(aSession());
+      const by = { tenant: "main", identity: "new", key: "person_7", createdAt: 7, lastUsedAt: 7 };
+      const adopted = await store.it.adopt("ses_p", by);
+      expect(adopted).toEqual(aSession({ ...box, ...by, id: "ses_p" }));
+      expect(await store.it.get("main", "ses_p")).toEqual(adopted);
+      expect(await store.it.get(POOL_TENANT, "ses_p")).toBeNull();
+      expect(await store.it.adopt("ses_p", { ...by, identity: "other" })).toBeNull();
+      const newest = await store.it.list("main", { limit: 1, after: null });
+      expect(newest.map(({ id }) => id)).toEqual(["ses_p"]);
+    });
+
+    it("gives nothing of the pool to a key that has a session, and nothing that is no entry of it", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession({ id: "ses_p", tenant: POOL_TENANT, identity: "p" }));
+      await store.it.findOrCreate(aSession());
+      const by = { tenant: "main", identity: "identity-1", key: "k", createdAt: 7, lastUsedAt: 7 };
+      expect(await store.it.adopt("ses_p", by)).toEqual(aSession());
+      expect((await store.it.get(POOL_TENANT, "ses_p"))?.identity).toBe("p");
+      expect(await store.it.adopt("ses_1", { ...by, identity: "free" })).toBeNull();
+      expect(await store.it.adopt("ses_none", { ...by, identity: "free" })).toBeNull();
     });
 
     it("changes the named fields and gives the record after it", async () => {

@@ -55,7 +55,10 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
         settings: ENGINE_SETTINGS,
         profile: "default",
         maxBoxes: 4,
+        pauseAfterSec: 0,
         idleTtlSec: 300,
+        removeAfterSec: 0,
+        warmPool: 0,
         workspaceTtlDays: 14,
       },
     );

@@ -108,7 +108,7 @@ describe.skipIf(!hasEngine)("a box", () => {
 });
 
 describe.skipIf(!hasEngine)("an idle box", () => {
-  const service = serviceForAll({ boxes: { idle_ttl_sec: 2 } });
+  const service = serviceForAll({ boxes: { idle_ttl_sec: 2, remove_after_sec: 0 } });
 
   it("is rested after its time, and comes back with its files, without its processes; the model is told", async () => {
     proves("BOX-04");
@@ -167,7 +167,7 @@ describe.skipIf(!hasEngine)("an idle box", () => {
 
 describe.skipIf(!hasEngine)("a failed beginning", () => {
   const service = serviceForAll({
-    boxes: { idle_ttl_sec: 1 },
+    boxes: { idle_ttl_sec: 1, remove_after_sec: 0 },
     model: { abilities: ["func_call", "vision"] },
   });
   const missingImage = serviceForAll({ boxes: { image: "berth-box:no-such-image" } });

@@ -127,6 +127,12 @@ export class FakeBoxBackend implements BoxBackend {
     return container === undefined ? null : { state: container.state, startedAt: container.startedAt };
   }
 
+  async isCurrent(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    await this.#begin(options);
+    const container = this.#findOwn(place);
+    return container?.state === "running" && isSameBox(container.settings, settings);
+  }
+
   async open(place: BoxPlace, options: CallOptions): Promise<BoxHandle> {
     await this.#begin(options);
     const container = this.#findOwn(place);
@@ -141,6 +147,12 @@ export class FakeBoxBackend implements BoxBackend {
         this.counts.execs += 1;
       },
     });
+  }
+
+  async pause(name: string, options: CallOptions): Promise<void> {
+    await this.#begin(options);
+    const container = this.#containers.get(name);
+    if (container?.state === "running") container.state = "paused";
   }
 
   async stop(name: string, options: CallOptions): Promise<void> {

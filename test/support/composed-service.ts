@@ -9,6 +9,7 @@ import { loadConfig } from "../../src/config/load-config.js";
 import { type Run, runSchema } from "../../src/domain/run.js";
 import { CleanupStack } from "../../src/lib/cleanup-stack.js";
 import { removeServiceDirectory } from "./data-directory.js";
+import { withoutSpareBoxes } from "./without-spare-boxes.js";
 
 export const LOCAL_AGENT = "plugin:berth/local-agent/default";
 
@@ -53,7 +54,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Compos
   const settings = {
     server: { port: 0 },
     storage: { directory: join(directory, "data") },
-    ...options.settings,
+    ...withoutSpareBoxes(options.settings ?? {}),
   };
   await writeFile(file, stringify(settings));
   const loaded = loadConfig({ environment: {}, workingDirectory: directory, file });

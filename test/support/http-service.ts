@@ -80,7 +80,10 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
       settings: resolveBoxSettings("default", { image: "berth-box:slim", ...boxSettings }),
       profile: "default",
       maxBoxes: 3,
+      pauseAfterSec: 0,
       idleTtlSec: 300,
+      removeAfterSec: 0,
+      warmPool: 0,
       workspaceTtlDays: 14,
     },
   );

@@ -112,7 +112,10 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
       settings: { ...BOX_SETTINGS, workspaceMode: options.workspaceMode ?? "rw" },
       profile: "default",
       maxBoxes: 8,
+      pauseAfterSec: 0,
       idleTtlSec: 300,
+      removeAfterSec: 0,
+      warmPool: 0,
       workspaceTtlDays: 14,
     },
   );

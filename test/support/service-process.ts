@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { removeServiceDirectory } from "./data-directory.js";
+import { withoutSpareBoxes } from "./without-spare-boxes.js";
 
 export interface ServiceProcess extends AsyncDisposable {
   readonly url: string;
@@ -40,7 +41,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
   const settings = {
     server: { port: 0 },
     storage: { directory: join(directory, "data") },
-    ...options.settings,
+    ...withoutSpareBoxes(options.settings),
   };
   await writeFile(file, stringify(settings));
   const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {

@@ -53,6 +53,10 @@ export class BoxdConnection implements AsyncDisposable {
   #end: ConnectionEnd | null = null;
   #onHello: () => void = () => undefined;
   #onPong: (() => void) | null = null;
+  /** Pings that have no answer yet. */
+  #openPings = 0;
+  #isSuspended = false;
+  #suspensions = 0;
   #reading: Promise<void> = Promise.resolve();
 
   private constructor(channel: BoxChannel) {
@@ -122,6 +126,16 @@ export class BoxdConnection implements AsyncDisposable {
     await this.#channel.write(encodeFrame(type, id, of.payload), { signal: of.signal });
   }
 
+  /** The box stands still from here on, so the helper cannot answer: its silence is no fault. */
+  suspend(): void {
+    this.#isSuspended = true;
+    this.#suspensions += 1;
+  }
+
+  resume(): void {
+    this.#isSuspended = false;
+  }
+
   /** The helper did what no honest one does. */
   fail(cause: ServiceError): void {
     this.#finish({ type: "fault", cause });
@@ -187,8 +201,9 @@ export class BoxdConnection implements AsyncDisposable {
     if (frame.type === HEAR.hello && this.#hello === null) {
       this.#hello = readHello(frame);
       this.#onHello();
-    } else if (frame.type === HEAR.pong && this.#onPong !== null) {
-      this.#onPong();
+    } else if (frame.type === HEAR.pong && this.#openPings > 0) {
+      this.#openPings -= 1;
+      this.#onPong?.();
     } else if (frame.type === HEAR.error) {
       throw helperFault(`The helper broke off: ${JSON.stringify(readError(frame))}.`);
     } else {
@@ -198,16 +213,26 @@ export class BoxdConnection implements AsyncDisposable {
 
   /** Asks in two halves: after a pause of this whole process the answer that lies ready is read before the judgement. */
   async #beat(): Promise<void> {
+    if (this.#isSuspended) return;
     const answered = new Promise<void>((resolve) => {
       this.#onPong = resolve;
     });
+    this.#openPings += 1;
+    const suspensions = this.#suspensions;
     this.say(SAY.ping, 0, Buffer.from("berth"));
     for (let half = 0; half < 2; half += 1)
-      if (this.#end !== null || (await endsWithin(answered, HEARTBEAT_MS / 2))) {
+      if (this.#isQuiet() || (await endsWithin(answered, HEARTBEAT_MS / 2))) {
         this.#onPong = null;
         return;
       }
+    // Whoever stood still in between has not had all that time.
+    if (this.#isQuiet() || suspensions !== this.#suspensions) return;
     this.fail(helperFault(`The helper did not answer within ${HEARTBEAT_MS / 1000} s.`));
+  }
+
+  /** Whether no answer is to be expected. */
+  #isQuiet(): boolean {
+    return this.#end !== null || this.#isSuspended;
   }
 
   /** The first end counts. */

@@ -53,6 +53,14 @@ export class BoxdSession implements HelperSession, SharedHelper {
     return new BoxdHandle({ ...this.#deps, session: this });
   }
 
+  suspend(): void {
+    this.#connection?.suspend();
+  }
+
+  resume(): void {
+    this.#connection?.resume();
+  }
+
   async ready(options: CallOptions): Promise<void> {
     if (this.#connection !== null) await this.connect(options);
     else await this.#flight.run("connect", async (signal) => this.#open({ signal }), options);

@@ -86,6 +86,15 @@ export class BoxHelpers implements AsyncDisposable {
     await this.#deps.sockets?.remove(container);
   }
 
+  /** The container is about to stand still: silence of its helper means nothing until it is resumed. */
+  suspend(container: string): void {
+    this.#served.get(container)?.session.suspend();
+  }
+
+  resume(container: string): void {
+    this.#served.get(container)?.session.resume();
+  }
+
   /** Ends the helper of a container that is about to go. */
   async drop(container: string): Promise<void> {
     const served = this.#served.get(container);

@@ -42,6 +42,7 @@ import { WorkspaceVolumes } from "./workspace-volumes.js";
 const STALE_PREPARATION_MS = 2 * SHORT_LIFE_MS;
 const CREATION_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
+const UNPAUSE_MS = 10_000;
 const NO_MOUNTS: MountRules = { allowedRoots: [], ownPlaces: [] };
 
 /** How disk quotas of workspaces are kept (box §10.5). */
@@ -160,24 +161,14 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   async start(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
     // Engines answer "done" to both of two starts that race; one after the other, the second finds it running.
     using _turn = await this.#starts.acquire(place.container, options);
-    const { serviceId } = this.#deps;
-    const extraMounts = await this.#resolveMounts(settings);
-    const helper = (await this.#helpers?.mount(options)) ?? null;
-    const channel = helper === null ? null : ((await this.#sockets?.make(place.container)) ?? null);
-    const body = makeBoxBody({
-      serviceId,
-      place,
-      settings: { ...settings, extraMounts },
-      seccomp: this.#seccomp,
-      helper,
-      channel,
-    });
+    const body = await this.#makeBody(place, settings, options);
     await this.#volumes.attach(place, settings, options);
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
     else if (mustBeMadeAnew(view, body)) await this.#makeAnew(view, { place, body }, options);
     else if (view.State.Status === "paused") {
       await this.#calls.unpauseContainer(place.container, options);
+      this.#helpers?.resume(place.container);
       return false;
     }
     const outcome = await this.#calls.startContainer(place.container, options);
@@ -196,6 +187,16 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     return view === null ? null : { state: readState(view.State.Status), startedAt: view.State.StartedAt };
   }
 
+  async isCurrent(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
+    const view = await this.#findOwn(place, options);
+    if (view?.State.Status !== "running") return false;
+    const { Labels: wanted } = await this.#makeBody(place, settings, options);
+    const { Labels: labels } = view.Config;
+    const telling = [LABEL.settings, LABEL.helper, LABEL.channel];
+    if (telling.some((name) => labels[name] !== wanted[name])) return false;
+    return (await this.#calls.imageId(settings.image, options)) === view.Image;
+  }
+
   async open(place: BoxPlace, options: CallOptions): Promise<BoxHandle> {
     const view = await this.#findOwn(place, options);
     if (view?.State.Status !== "running")
@@ -207,6 +208,19 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const handle =
       view.Config.Labels[LABEL.helper] === undefined ? null : await this.#helpers?.lease(access, options);
     return handle ?? new DockerBoxHandle({ ...this.#deps, access });
+  }
+
+  async pause(container: string, options: CallOptions): Promise<void> {
+    // A helper that stands still cannot answer, and must not be taken for a lost one.
+    this.#helpers?.suspend(container);
+    try {
+      await this.#calls.pauseContainer(container, options);
+    } catch (error) {
+      this.#helpers?.resume(container);
+      // What is frozen in part must not stay so.
+      await this.#calls.unpauseContainer(container, { signal: AbortSignal.timeout(UNPAUSE_MS) });
+      throw error;
+    }
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {
@@ -245,6 +259,21 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   /** Before the engine hears of a box. @throws ServiceError `box.validation` */
   async #resolveMounts({ extraMounts }: BoxSettings): Promise<BoxSettings["extraMounts"]> {
     return resolveMounts(extraMounts, this.#deps.mounts ?? NO_MOUNTS);
+  }
+
+  async #makeBody(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<CreateBody> {
+    const { serviceId } = this.#deps;
+    const extraMounts = await this.#resolveMounts(settings);
+    const helper = (await this.#helpers?.mount(options)) ?? null;
+    const channel = helper === null ? null : ((await this.#sockets?.make(place.container)) ?? null);
+    return makeBoxBody({
+      serviceId,
+      place,
+      settings: { ...settings, extraMounts },
+      seccomp: this.#seccomp,
+      helper,
+      channel,
+    });
   }
 
   async #access(place: BoxPlace, view: ContainerView, options: CallOptions): Promise<BoxAccess> {

@@ -145,6 +145,11 @@ export class EngineCalls {
     return this.#act(change(name, "start", START_MS), harmless, options);
   }
 
+  /** @returns "resting" when it does not run, or is paused already */
+  async pauseContainer(name: string, options: CallOptions): Promise<"done" | "resting"> {
+    return this.#act(change(name, "pause", END_MS), { 404: "resting", 409: "resting" }, options);
+  }
+
   async unpauseContainer(name: string, options: CallOptions): Promise<void> {
     await this.#act(change(name, "unpause", END_MS), { 409: "running", 500: "running" }, options);
   }

@@ -53,6 +53,8 @@ export const volumeListSchema = z.object({
 export const waitSchema = z.object({ StatusCode: z.number().int() });
 
 export const containerViewSchema = z.object({
+  /** Id of the image it was made from. */
+  Image: z.string().default(""),
   State: z.object({ Status: z.string(), StartedAt: z.string() }),
   Config: z.object({ Labels: labelsSchema }),
   HostConfig: z.object({ Memory: z.number().default(0), PidsLimit: z.number().nullish() }),

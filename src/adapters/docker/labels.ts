@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { ServiceError } from "../../domain/errors.js";
 import type { SessionId } from "../../domain/ids.js";
+import { POOL_TENANT } from "../../domain/session.js";
 
 export const LABEL = {
   service: "berth.service",
@@ -25,13 +26,20 @@ export interface Owner {
   readonly tenant: string;
 }
 
+/** Stands for the tenant on what is made for the pool. Labels cannot be changed, so it stays when a session gets it. */
+const OF_POOL = "pool";
+
 /** The labels that everything of a session carries. The tenant is shown as a hash. */
 export function ownerLabels(owner: Owner): Record<string, string> {
   return {
     [LABEL.service]: owner.serviceId,
     [LABEL.session]: owner.sessionId,
-    [LABEL.tenant]: createHash("sha256").update(owner.tenant).digest("hex").slice(0, 32),
+    [LABEL.tenant]: owner.tenant === POOL_TENANT ? OF_POOL : hashTenant(owner.tenant),
   };
+}
+
+function hashTenant(tenant: string): string {
+  return createHash("sha256").update(tenant).digest("hex").slice(0, 32);
 }
 
 /** @returns 0, no quota, for a container without the label */
@@ -46,12 +54,17 @@ export function readUid(labels: Readonly<Record<string, string>>): number | null
   return text !== undefined && /^[1-9][0-9]{0,9}$/u.test(text) ? Number(text) : null;
 }
 
-/** @throws ServiceError `box.conflict` when what the engine has under our name is not ours */
+/**
+ * What was made for the pool is the tenant's whose record has the session id: no two records ever have the same.
+ * @throws ServiceError `box.conflict` when what the engine has under our name is not ours
+ */
 export function requireOwner(
   labels: Readonly<Record<string, string>>,
   wanted: Readonly<Record<string, string>>,
 ): void {
-  const other = Object.keys(wanted).find((name) => labels[name] !== wanted[name]);
+  const isForeign = (name: string): boolean =>
+    labels[name] !== wanted[name] && !(name === LABEL.tenant && labels[name] === OF_POOL);
+  const other = Object.keys(wanted).find(isForeign);
   if (other === undefined) return;
   throw new ServiceError(
     "box.conflict",

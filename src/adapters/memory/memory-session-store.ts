@@ -1,7 +1,7 @@
 /** Session records in memory: a double for tests that keeps the promises of the port. */
 import type { SessionId } from "../../domain/ids.js";
-import type { SessionRecord } from "../../domain/session.js";
-import type { SessionChange, SessionPage, SessionStore } from "../../ports/session-store.js";
+import { POOL_TENANT, type SessionRecord } from "../../domain/session.js";
+import type { SessionChange, SessionOwner, SessionPage, SessionStore } from "../../ports/session-store.js";
 
 export class MemorySessionStore implements SessionStore {
   /** In order of creation. */
@@ -12,6 +12,18 @@ export class MemorySessionStore implements SessionStore {
     if (standing !== null) return standing;
     this.#sessions.set(record.id, record);
     return record;
+  }
+
+  async adopt(id: SessionId, by: SessionOwner): Promise<SessionRecord | null> {
+    const standing = this.#find(by.tenant, by.identity);
+    if (standing !== null) return standing;
+    const record = this.#sessions.get(id);
+    if (record?.tenant !== POOL_TENANT) return null;
+    const adopted = { ...record, ...by };
+    // It is as new as a record that is made at this moment.
+    this.#sessions.delete(id);
+    this.#sessions.set(id, adopted);
+    return adopted;
   }
 
   async get(tenant: string, id: SessionId): Promise<SessionRecord | null> {

@@ -1,8 +1,8 @@
 /** Session records in SQL (design §1.3). */
 import type { Insertable, Kysely, Selectable } from "kysely";
 import { type SessionId, sessionIdSchema } from "../../domain/ids.js";
-import type { SessionRecord } from "../../domain/session.js";
-import type { SessionChange, SessionPage, SessionStore } from "../../ports/session-store.js";
+import { POOL_TENANT, type SessionRecord } from "../../domain/session.js";
+import type { SessionChange, SessionOwner, SessionPage, SessionStore } from "../../ports/session-store.js";
 import type { Schema, SessionTable } from "./schema.js";
 import { nextPosition, type SqlDatabase } from "./sql-database.js";
 
@@ -30,6 +30,28 @@ export class SqlSessionStore implements SessionStore {
         .where("identity", "=", record.identity)
         .executeTakeFirstOrThrow();
       return toRecord(row);
+    });
+  }
+
+  async adopt(id: SessionId, by: SessionOwner): Promise<SessionRecord | null> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const position = await nextPosition(transaction, "session");
+      const standing = await transaction
+        .selectFrom("session")
+        .selectAll()
+        .where("tenant", "=", by.tenant)
+        .where("identity", "=", by.identity)
+        .executeTakeFirst();
+      if (standing !== undefined) return toRecord(standing);
+      const row = await transaction
+        .updateTable("session")
+        // A new session: lists show it as one.
+        .set({ position, ...toOwnerColumns(by) })
+        .where("id", "=", id)
+        .where("tenant", "=", POOL_TENANT)
+        .returningAll()
+        .executeTakeFirst();
+      return row === undefined ? null : toRecord(row);
     });
   }
 
@@ -95,21 +117,27 @@ export class SqlSessionStore implements SessionStore {
   }
 }
 
+function toOwnerColumns(by: SessionOwner) {
+  return {
+    tenant: by.tenant,
+    identity: by.identity,
+    reuse_key: by.key,
+    created_at: by.createdAt,
+    last_used_at: by.lastUsedAt,
+  };
+}
+
 function toRow(record: SessionRecord, position: number): Insertable<SessionTable> {
   return {
     id: record.id,
     position,
-    tenant: record.tenant,
-    identity: record.identity,
-    reuse_key: record.key,
+    ...toOwnerColumns(record),
     engine: record.engine,
     uid: record.uid,
     volume: record.volume,
     container: record.container,
     prepared: record.prepared ? 1 : 0,
     settings: record.settings,
-    created_at: record.createdAt,
-    last_used_at: record.lastUsedAt,
   };
 }
 

@@ -101,7 +101,10 @@ function aService(change: Partial<BoxServiceSettings> = {}): BoxService {
       settings: SETTINGS,
       profile: "default",
       maxBoxes: 3,
+      pauseAfterSec: 0,
       idleTtlSec: 300,
+      removeAfterSec: 0,
+      warmPool: 0,
       workspaceTtlDays: 14,
       ...change,
     },
@@ -513,6 +516,37 @@ describe("the reaper", () => {
     expect(second.notes).toEqual([BOX_NOTES.rested]);
   });
 
+  it("pauses first, then stops, then removes the container; each wake loses no more than it must", async () => {
+    proves("BOX-26");
+    vi.useFakeTimers();
+    service = aService({ pauseAfterSec: 30, removeAfterSec: 3600 });
+    await service.start(ENDLESS);
+    const { session: first } = await use("42", (lease) => put(lease, "/workspace/a.txt"));
+    const state = async () => (await backend.inspect(first.container ?? "", ENDLESS))?.state ?? "gone";
+    const wake = async () =>
+      (await use("42", async (lease) => expect(await has(lease, "/workspace/a.txt")).toBe(true))).notes;
+    await pass(50);
+    expect([await state(), await wake(), await state()]).toEqual(["paused", [], "running"]);
+    await pass(330);
+    expect([await state(), await wake(), await state()]).toEqual([
+      "stopped",
+      [BOX_NOTES.restarted],
+      "running",
+    ]);
+    await pass(330);
+    expect((await service.status(ENDLESS)).used).toBe(0);
+    await pass(3300);
+    expect([await state(), await wake()]).toEqual(["gone", [BOX_NOTES.rested]]);
+  });
+
+  it("finds out at the start that boxes are stopped, and does not count them", async () => {
+    const { session: before } = await use("42");
+    await backend.stop(before.container ?? "", ENDLESS);
+    service = aService();
+    await service.start(ENDLESS);
+    expect((await service.status(ENDLESS)).used).toBe(0);
+  });
+
   it("counts from the end of the last use, and never touches a held box", async () => {
     vi.useFakeTimers();
     await service.start(ENDLESS);
@@ -749,6 +783,50 @@ describe("the list of boxes", () => {
     expect(described).toMatchObject([{ state: "starting", activity: { leases: 1 } }]);
     gate.open();
     await work;
+  });
+});
+
+describe("the warm pool", () => {
+  it("gives a new session a box that runs already, and is filled again; an old session keeps its own", async () => {
+    vi.useFakeTimers();
+    await use("old");
+    service = aService({ warmPool: 1 });
+    await service.start(ENDLESS);
+    await pass(10);
+    expect(await containers()).toHaveLength(2);
+    const { containersCreated } = backend.counts;
+    const { session: fresh, notes } = await use("new");
+    expect([notes, backend.counts.containersCreated]).toEqual([[], containersCreated]);
+    expect(await containers()).toContain(fresh.container);
+    expect(fresh.key).toBe("new");
+    await use("old");
+    await pass(10);
+    expect(await containers()).toHaveLength(3);
+    expect((await service.listBoxes("main", ENDLESS)).map(({ key }) => key)).toEqual(["old", "new"]);
+  });
+
+  it("is not filled while a caller waits for a box, nor while the engine is away", async () => {
+    vi.useFakeTimers();
+    service = aService({ warmPool: 1 });
+    await service.start(ENDLESS);
+    const [starting, gate] = [new Gate(), new Gate()];
+    backend.onStart = async () => {
+      starting.open();
+      await gate.passed;
+    };
+    const work = use("42");
+    await starting.passed;
+    await pass(20);
+    expect(await sessions.listAll()).toHaveLength(1);
+    gate.open();
+    await work;
+    backend.isAvailable = false;
+    await pass(60);
+    backend.isAvailable = true;
+    expect(await containers()).toHaveLength(1);
+    await pass(60);
+    expect(await containers()).toHaveLength(2);
+    expect(await volumes()).toHaveLength(2);
   });
 });
 

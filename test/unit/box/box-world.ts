@@ -46,5 +46,6 @@ export function aWorld(maxBoxes = 3) {
     untold: new UntoldNotes(),
     errors: new RecentErrors(clock),
     rest: async () => {},
+    pool: { give: async () => null },
   };
 }

@@ -13,6 +13,14 @@ describe("findOrCreateSession", () => {
     expect(first).toMatchObject({ engine: "fake", key: "person_1", prepared: false, settings: null });
   });
 
+  it("gives a new key a box of the pool, where there is one", async () => {
+    const world = aWorld();
+    const spare = aSession({ id: "ses_spare" });
+    const deps = { ...world, pool: { give: async () => spare } };
+    expect(await findOrCreateSession(deps, { tenant: "main", key }, ENDLESS)).toEqual(spare);
+    expect(await world.sessions.listAll()).toEqual([]);
+  });
+
   it("lends a uid of the range where more sessions are recorded than there are uids", async () => {
     const world = aWorld();
     world.sessions.listAll = async () =>

@@ -13,6 +13,9 @@ const aBox = (uid: number) => ({
 });
 const free = async () => {};
 
+const idleFor = (boxes: OpenBoxes, leastMs: number) =>
+  boxes.idle().flatMap(({ id, idleMs }) => (idleMs >= leastMs ? [id] : []));
+
 function some(count: number) {
   const clock = new FakeClock();
   const boxes = new OpenBoxes({ clock, maxBoxes: count });
@@ -56,13 +59,13 @@ describe("holds", () => {
   it("make the idle time begin anew when the last one ends", () => {
     const { boxes, clock } = some(1);
     clock.advance(60_000);
-    expect(boxes.idleFor(60_000)).toEqual(["ses_0"]);
+    expect(idleFor(boxes, 60_000)).toEqual(["ses_0"]);
     using hold = boxes.hold("ses_0");
-    expect(boxes.idleFor(0)).toEqual([]);
+    expect(idleFor(boxes, 0)).toEqual([]);
     hold[Symbol.dispose]();
-    expect(boxes.idleFor(60_000)).toEqual([]);
+    expect(idleFor(boxes, 60_000)).toEqual([]);
     clock.advance(60_000);
-    expect(boxes.idleFor(60_000)).toEqual(["ses_0"]);
+    expect(idleFor(boxes, 60_000)).toEqual(["ses_0"]);
   });
 
   it("are told by the time since the last one ended", () => {
@@ -79,7 +82,7 @@ describe("holds", () => {
   it("of the process before count with the time since their last use", () => {
     const { boxes } = some(1);
     boxes.set("ses_old", aBox(9), 500_000);
-    expect(boxes.idleFor(400_000)).toEqual(["ses_old"]);
+    expect(idleFor(boxes, 400_000)).toEqual(["ses_old"]);
   });
 });
 
@@ -140,5 +143,77 @@ describe("close", () => {
     await boxes.settled("ses_0");
     expect(boxes.count).toBe(1);
     expect(await boxes.close("ses_0", free)).toBe(true);
+  });
+});
+
+const rested = async (boxes: OpenBoxes, tier: "paused" | "stopped") => boxes.quieten("ses_0", tier, free);
+const tierOf = (boxes: OpenBoxes) => boxes.idle().find(({ id }) => id === "ses_0")?.tier;
+
+describe("tiers", () => {
+  it("count a paused box and not a stopped one, which needs a place to wake up", async () => {
+    const { boxes } = some(2);
+    await rested(boxes, "paused");
+    expect([boxes.count, boxes.stoppedCount, boxes.isFull]).toEqual([2, 0, true]);
+    await rested(boxes, "stopped");
+    expect([boxes.count, boxes.stoppedCount, boxes.isFull]).toEqual([1, 1, false]);
+    await boxes.reserve(...want("ses_new"));
+    using _held = boxes.hold("ses_new");
+    using _other = boxes.hold("ses_1");
+    await expect(boxes.reserve(...want("ses_0"))).rejects.toThrow(
+      expect.objectContaining({ code: "box.capacity", details: { limit: 2, used: 2 } }),
+    );
+    boxes.forget("ses_new");
+    await boxes.reserve(...want("ses_0"));
+    expect([boxes.get("ses_0"), boxes.count]).toEqual([aBox(0), 2]);
+  });
+
+  it("follow what the engine says of boxes that nobody holds", async () => {
+    const { boxes } = some(1);
+    boxes.see("ses_unknown", "stopped");
+    boxes.see("ses_0", "stopped");
+    expect(tierOf(boxes)).toBe("stopped");
+    boxes.see("ses_0", "running");
+    expect(tierOf(boxes)).toBe("awake");
+    boxes.markRestless("ses_0");
+    boxes.see("ses_0", "running");
+    expect(tierOf(boxes)).toBe("restless");
+    {
+      using _hold = boxes.hold("ses_0");
+      boxes.see("ses_0", "paused");
+    }
+    expect(tierOf(boxes)).toBe("restless");
+    boxes.set("ses_0", aBox(0));
+    expect(tierOf(boxes)).toBe("awake");
+  });
+
+  it("leave out what is to be left alone for a while", async () => {
+    const { boxes, clock } = some(1);
+    boxes.postpone("ses_0", 5000);
+    boxes.postpone("ses_unknown", 5000);
+    expect(boxes.idle()).toEqual([]);
+    clock.advance(5000);
+    expect(boxes.idle()).toHaveLength(1);
+    await rested(boxes, "paused");
+    boxes.markRestless("ses_0");
+    boxes.markRestless("ses_unknown");
+    expect(tierOf(boxes)).toBe("paused");
+  });
+});
+
+describe("boxes of the pool", () => {
+  it("are never rested for being idle, go first when a place is needed, and begin anew as a tenant's", async () => {
+    const { boxes, clock } = some(1);
+    const wide = new OpenBoxes({ clock, maxBoxes: 2 });
+    wide.set("ses_0", aBox(0), 90_000);
+    wide.set("ses_spare", { ...aBox(1), tenant: "" }, 60_000);
+    expect(wide.idle().map(({ id }) => id)).toEqual(["ses_0"]);
+    const rested: string[] = [];
+    await wide.reserve(...want("ses_new", async (id) => void rested.push(id)));
+    expect(rested).toEqual(["ses_spare"]);
+    boxes.entrust("ses_0", "acme");
+    boxes.entrust("ses_unknown", "acme");
+    expect(boxes.get("ses_0")?.tenant).toBe("acme");
+    expect(boxes.idleMs("ses_0")).toBe(0);
+    expect([boxes.isFree("ses_0"), boxes.isFree("ses_unknown")]).toEqual([true, false]);
   });
 });

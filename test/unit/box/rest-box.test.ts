@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import {
+  pauseBox,
   removeSession,
   restBox,
-  restIdleBoxes,
   sessionNotFound,
+  stopBox,
   stopSession,
 } from "../../../src/box/rest-box.js";
 import type { SessionId } from "../../../src/domain/ids.js";
@@ -49,15 +50,21 @@ describe("restBox", () => {
   });
 });
 
-describe("restIdleBoxes", () => {
-  it("logs nothing about a round that was stopped", async () => {
-    const stop = new AbortController();
-    world.backend.removeContainer = async () => {
-      stop.abort();
-      throw new Error("stopped");
-    };
-    await restIdleBoxes(world, 0, { signal: stop.signal });
-    expect(world.logger.lines).toEqual([]);
+describe("pauseBox and stopBox", () => {
+  it("keep the container", async () => {
+    await pauseBox(world, "ses_a", ENDLESS);
+    expect((await world.backend.inspect("c", ENDLESS))?.state).toBe("paused");
+    await stopBox(world, "ses_a", ENDLESS);
+    expect((await world.backend.inspect("c", ENDLESS))?.state).toBe("stopped");
+  });
+
+  it("do nothing for a box that is not known, and for one that was never made", async () => {
+    await stopBox(world, "ses_none", ENDLESS);
+    world.boxes.set("ses_b", { tenant: "main", container: null, uid: 2, settings: null, startedAt: null });
+    await pauseBox(world, "ses_b", ENDLESS);
+    await pauseBox(world, "ses_none", ENDLESS);
+    await stopBox(world, "ses_b", ENDLESS);
+    expect((await world.backend.inspect("c", ENDLESS))?.state).toBe("running");
   });
 });
 

@@ -28,7 +28,10 @@ async function aService(maxOpen = 3) {
     settings: SETTINGS,
     profile: "default",
     maxBoxes: 3,
+    pauseAfterSec: 0,
     idleTtlSec: 300,
+    removeAfterSec: 0,
+    warmPool: 0,
     workspaceTtlDays: 14,
   });
   life.use(boxes);
