@@ -146,15 +146,16 @@ describe("close", () => {
   });
 });
 
-const rested = async (boxes: OpenBoxes, tier: "paused" | "stopped") => boxes.quieten("ses_0", tier, free);
+const bringToRest = async (boxes: OpenBoxes, tier: "paused" | "stopped") =>
+  boxes.quieten("ses_0", tier, free);
 const tierOf = (boxes: OpenBoxes) => boxes.idle().find(({ id }) => id === "ses_0")?.tier;
 
 describe("tiers", () => {
   it("count a paused box and not a stopped one, which needs a place to wake up", async () => {
     const { boxes } = some(2);
-    await rested(boxes, "paused");
+    await bringToRest(boxes, "paused");
     expect([boxes.count, boxes.stoppedCount, boxes.isFull]).toEqual([2, 0, true]);
-    await rested(boxes, "stopped");
+    await bringToRest(boxes, "stopped");
     expect([boxes.count, boxes.stoppedCount, boxes.isFull]).toEqual([1, 1, false]);
     await boxes.reserve(...want("ses_new"));
     using _held = boxes.hold("ses_new");
@@ -193,7 +194,7 @@ describe("tiers", () => {
     expect(boxes.idle()).toEqual([]);
     clock.advance(5000);
     expect(boxes.idle()).toHaveLength(1);
-    await rested(boxes, "paused");
+    await bringToRest(boxes, "paused");
     boxes.markRestless("ses_0");
     boxes.markRestless("ses_unknown");
     expect(tierOf(boxes)).toBe("paused");
