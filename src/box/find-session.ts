@@ -8,7 +8,6 @@ import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
 import { chooseUid, FIRST_UID, volumeName } from "./box-names.js";
 import type { ReuseKey } from "./reuse-key.js";
-import type { WarmPool } from "./warm-pool.js";
 
 export interface RecordDeps {
   readonly backend: Pick<BoxBackend, "engine">;
@@ -20,7 +19,7 @@ export interface RecordDeps {
 }
 
 export interface FindDeps extends RecordDeps {
-  readonly pool: Pick<WarmPool, "give">;
+  readonly pool: { give(of: SessionOf): Promise<SessionRecord | null> };
 }
 
 export type SessionKey = Pick<ReuseKey, "key" | "identity">;
