@@ -5,6 +5,7 @@ export class StallGuard implements Disposable {
   readonly #limitMs: number;
   readonly #signal: AbortSignal;
   #timer: NodeJS.Timeout | null = null;
+  #isArmed = false;
   #hasStalled = false;
 
   constructor(end: () => void, limitMs: number, { signal }: { readonly signal: AbortSignal }) {
@@ -21,21 +22,28 @@ export class StallGuard implements Disposable {
 
   /** From here it has so long for its next sign of life. */
   arm(): void {
-    this.rest();
-    this.#timer = setTimeout(() => {
-      this.#hasStalled = true;
-      this.#end();
-    }, this.#limitMs);
+    this.#isArmed = true;
+    // Turns change for every piece of a stream: one timer serves them all.
+    if (this.#timer === null) this.#timer = setTimeout(() => this.#strike(), this.#limitMs);
+    else this.#timer.refresh();
   }
 
   /** It is not its turn. */
   rest(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#isArmed = false;
+  }
+
+  #strike(): void {
     this.#timer = null;
+    if (!this.#isArmed) return;
+    this.#hasStalled = true;
+    this.#end();
   }
 
   [Symbol.dispose](): void {
     this.rest();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
     this.#signal.removeEventListener("abort", this.#end);
   }
 }

@@ -74,7 +74,7 @@ export interface WriteRequest {
   readonly path: string;
   /** `create` fails with `exists`; `overwrite` goes through a temporary file and a rename and keeps the mode. */
   readonly mode: "create" | "overwrite" | "append";
-  /** Exact length of `content` in bytes; a shorter or longer stream leaves nothing behind. */
+  /** Exact length of `content` in bytes; a shorter or longer stream leaves nothing behind. Pieces stay as they were given. */
   readonly sizeBytes: number;
   readonly content: AsyncIterable<Uint8Array>;
   /** `overwrite` only: write nothing and answer `changed` unless the file still has this version. */

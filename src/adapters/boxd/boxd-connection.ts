@@ -14,6 +14,7 @@ import {
   type BoxdFrame,
   createFrameDecoder,
   encodeFrame,
+  encodeHeader,
   encodeRequest,
   helperFault,
 } from "./frame-codec.js";
@@ -24,6 +25,8 @@ const GREETING_MS = 10_000;
 const HEARTBEAT_MS = 20_000;
 /** The helper takes 64; what is above this waits here, where it can be given up. */
 const MAX_FILE_REQUESTS = 32;
+/** What is smaller goes out with its header in one piece. */
+const COPIED_BYTES = 4096;
 const LARGEST_ID = 0xff_ff_ff_fe;
 
 /** Whoever asked for something: gets its frames up to the end, or hears that there will be none. */
@@ -116,14 +119,17 @@ export class BoxdConnection implements AsyncDisposable {
     if (this.#end === null) this.#write(encodeFrame(type, id, payload));
   }
 
-  /** Like `say`, and resolves when the transport wants more. @throws what ended the transport, or the abort's reason */
+  /** Like `say`, and resolves when the transport wants more; the payload is not to be changed after. @throws what ended the transport, or the abort's reason */
   async send(
     type: SayType,
     id: number,
     of: { readonly payload: Uint8Array; readonly signal: AbortSignal },
   ): Promise<void> {
     if (this.#end !== null) throw this.#lost();
-    await this.#channel.write(encodeFrame(type, id, of.payload), { signal: of.signal });
+    const { payload, signal } = of;
+    if (payload.length < COPIED_BYTES) return this.#channel.write(encodeFrame(type, id, payload), { signal });
+    this.#write(encodeHeader(type, id, payload.length));
+    return this.#channel.write(payload, { signal });
   }
 
   /** The box stands still from here on, so the helper cannot answer: its silence is no fault. */

@@ -24,6 +24,8 @@ export interface BoxdFrame {
 const TYPE_AT = 8;
 const FLAGS_AT = 9;
 const KNOWN_TYPES: ReadonlyMap<number, HearType> = new Map(Object.values(HEAR).map((type) => [type, type]));
+/** Payloads below share memory; one that is kept keeps at most 8 KiB with it. */
+const POOLED_BYTES = 1024;
 const EMPTY: Uint8Array = new Uint8Array(0);
 
 /** The helper broke the protocol; nothing it says after that means anything, so what was under way has no known outcome. */
@@ -36,13 +38,27 @@ export function helperFault(message: string): ServiceError {
 /** One frame. @param payload at most 64 KiB */
 export function encodeFrame(type: SayType | AskType | HearType, id: number, payload = EMPTY): Buffer {
   const frame = Buffer.allocUnsafe(HEADER_BYTES + payload.length);
-  frame.writeUInt32LE(payload.length, 0);
+  writeHeader(frame, { type, id, length: payload.length });
+  frame.set(payload, HEADER_BYTES);
+  return frame;
+}
+
+/** The beginning of a frame whose payload goes out behind it as it is. */
+export function encodeHeader(type: SayType, id: number, length: number): Buffer {
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
+  writeHeader(header, { type, id, length });
+  return header;
+}
+
+function writeHeader(
+  frame: Buffer,
+  { type, id, length }: { readonly type: number; readonly id: number; readonly length: number },
+): void {
+  frame.writeUInt32LE(length, 0);
   frame.writeUInt32LE(id, 4);
   frame.writeUInt8(type, TYPE_AT);
   frame.writeUInt8(0, FLAGS_AT);
   frame.writeUInt16LE(0, 10);
-  frame.set(payload, HEADER_BYTES);
-  return frame;
 }
 
 /** A request of any size, in as many frames as it takes; they must go out without another one between them. */
@@ -62,6 +78,11 @@ export function createFrameDecoder(): FrameAssembler<BoxdFrame & BegunFrame> {
   return new FrameAssembler(HEADER_BYTES, beginFrame);
 }
 
+/** Not cleared, because a payload is filled to its end before anybody sees it. */
+function allocate(length: number): Buffer {
+  return length < POOLED_BYTES ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length);
+}
+
 function beginFrame(header: Buffer): BoxdFrame & BegunFrame {
   const length = header.readUInt32LE(0);
   const type = KNOWN_TYPES.get(header.readUInt8(TYPE_AT));
@@ -70,6 +91,5 @@ function beginFrame(header: Buffer): BoxdFrame & BegunFrame {
     throw helperFault("The box sent a frame with flags that nobody knows.");
   if (length > MAX_PAYLOAD_BYTES)
     throw helperFault(`The box sent a frame of ${length} bytes; the limit is ${MAX_PAYLOAD_BYTES}.`);
-  // Filled to its end before anybody sees it.
-  return { type, id: header.readUInt32LE(4), payload: Buffer.allocUnsafeSlow(length) };
+  return { type, id: header.readUInt32LE(4), payload: allocate(length) };
 }

@@ -20,6 +20,8 @@ export class ScriptedChannel implements BoxChannel {
   onAsked: (asked: Asked) => void = () => undefined;
   readonly #pieces: Array<Uint8Array | Error | null> = [];
   #wake: (() => void) | null = null;
+  /** A frame of the service that is not complete. */
+  #begun = Buffer.alloc(0);
 
   constructor() {
     this.bytes = this.#read();
@@ -49,9 +51,11 @@ export class ScriptedChannel implements BoxChannel {
 
   async write(bytes: Uint8Array): Promise<void> {
     if (this.isClosed) throw new Error("closed");
-    const all = Buffer.from(bytes);
-    for (let at = 0; at < all.length; ) {
+    const all = Buffer.concat([this.#begun, bytes]);
+    let at = 0;
+    while (all.length - at >= HEADER_BYTES) {
       const end = at + HEADER_BYTES + all.readUInt32LE(at);
+      if (end > all.length) break;
       const asked = {
         type: all.readUInt8(at + 8),
         id: all.readUInt32LE(at + 4),
@@ -61,6 +65,7 @@ export class ScriptedChannel implements BoxChannel {
       this.onAsked(asked);
       at = end;
     }
+    this.#begun = all.subarray(at);
     await Promise.resolve();
   }
 
