@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { buildBoxImage } from "./build-box-image.mjs";
 import { ensureEngine } from "./ensure-engine.mjs";
 import { runShown } from "./lib/commands.mjs";
+import { ensureCompiler } from "./lib/compiler.mjs";
 import { ensureDependencies } from "./lib/dependencies.mjs";
 import { runMain } from "./lib/failure.mjs";
 import { requireNode } from "./lib/node-version.mjs";
@@ -32,6 +33,7 @@ await runMain(async () => {
   if (needsEngine(args)) {
     await ensureEngine();
     await buildBoxImage();
+    if (await ensureCompiler()) env["REQUIRE_COMPILER"] = "1";
     // From here on a missing engine is a failure, not a reason to skip.
     env["REQUIRE_DOCKER"] = "1";
   }

@@ -38,8 +38,8 @@ export class BenchEngine implements AsyncDisposable {
   readonly #troubles: string[] = [];
   #count = 0;
 
-  /** @param servedBy the helper, as in the product, or workers that the engine starts */
-  constructor(servedBy: "helper" | "engine" = "helper") {
+  /** @param servedBy the helper, as in the product, or over exec streams only, or workers that the engine starts */
+  constructor(servedBy: "helper" | "helper_by_exec" | "engine" = "helper") {
     const socketPath = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
     const clock = new SystemClock();
     const note = (_fields: unknown, message: string): void => void this.#troubles.push(message);
@@ -52,8 +52,8 @@ export class BenchEngine implements AsyncDisposable {
       logger,
       clock,
       ids: new RandomIdSource(),
-      helper: servedBy === "helper" ? new BoxdHelper({ image: "berth-boxd:latest", clock, logger }) : null,
-      socketDirectory: process.env["TRANSPORT"] === "exec" ? null : this.#sockets,
+      helper: servedBy === "engine" ? null : new BoxdHelper({ image: "berth-boxd:latest", clock, logger }),
+      socketDirectory: servedBy === "helper" ? this.#sockets : null,
     });
   }
 
