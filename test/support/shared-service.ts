@@ -23,13 +23,22 @@ export interface SharedOptions {
   readonly boxes?: Readonly<Record<string, unknown>>;
   readonly pipeline?: Readonly<Record<string, unknown>>;
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** The engine that `boxes` names, where that is not the usual one. */
+  readonly engine?: Docker;
 }
 
 const topSchema = z.object({ Processes: z.array(z.array(z.string())) });
 const troubleSchema = z.looseObject({ level: z.string(), message: z.string().default("") });
 
+interface Parts {
+  readonly service: ComposedService;
+  readonly model: SwitchedModel;
+  readonly id: string;
+  readonly engine: Docker;
+}
+
 export class SharedService implements AsyncDisposable {
-  readonly engine = new Docker();
+  readonly engine: Docker;
   readonly id: string;
   readonly #service: ComposedService;
   readonly #model: SwitchedModel;
@@ -46,10 +55,12 @@ export class SharedService implements AsyncDisposable {
         ...options.settings,
       },
     });
-    return new SharedService(service, model, await serviceIdOf(service.directory));
+    const id = await serviceIdOf(service.directory);
+    return new SharedService({ service, model, id, engine: options.engine ?? new Docker() });
   }
 
-  private constructor(service: ComposedService, model: SwitchedModel, id: string) {
+  private constructor({ service, model, id, engine }: Parts) {
+    this.engine = engine;
     this.#service = service;
     this.#model = model;
     this.id = id;
