@@ -19,7 +19,8 @@ import type { BoxLease, HandLease } from "./box-lease.js";
 import { UntoldNotes } from "./box-notes.js";
 import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
-import { type EngineState, EngineWatch } from "./engine-watch.js";
+import type { EngineState } from "./engine-state.js";
+import { EngineWatch } from "./engine-watch.js";
 import { findOrCreateSession, type SessionKey } from "./find-session.js";
 import { makeIdleSchedule } from "./idle-tiers.js";
 import { type HoldKind, OpenBoxes } from "./open-boxes.js";
@@ -98,7 +99,7 @@ export class BoxService implements AsyncDisposable {
     this.#settings = settings;
     // Every bind in flight listens to it.
     setMaxListeners(0, this.#life.signal);
-    const engine = new EngineWatch({ ...shared, image: settings.settings.image });
+    const engine = new EngineWatch({ ...shared, settings: settings.settings });
     const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
     const opener = new BoxOpener({ ...shared, rest });
     const isBusy = (): boolean => this.#waiting > 0 || !engine.isAvailable;
@@ -252,7 +253,11 @@ export class BoxService implements AsyncDisposable {
   /** Stops the loops and ends the leases; boxes and workspaces stay and are found again (box §11.10). */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort(new ServiceError("service.stopping", "The service is stopping."));
-    await using _ending = new CleanupStack([() => this.#upkeep[Symbol.asyncDispose](), ...this.#deps.leases]);
+    await using _ending = new CleanupStack([
+      () => this.#upkeep[Symbol.asyncDispose](),
+      () => this.#engine[Symbol.asyncDispose](),
+      ...this.#deps.leases,
+    ]);
   }
 
   async #engineState(options: CallOptions): Promise<EngineState | "disabled"> {

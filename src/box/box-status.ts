@@ -1,7 +1,8 @@
 /** What callers are told of boxes (box §3.1). */
 import type { BoxStatus } from "../domain/box.js";
+import type { BoxControl } from "../domain/box-control.js";
 import type { EngineFacts } from "../ports/box-backend.js";
-import type { EngineState } from "./engine-watch.js";
+import type { EngineState } from "./engine-state.js";
 
 /** An engine that carries boxes (api §4). */
 export interface EngineEntry {
@@ -14,16 +15,19 @@ export interface EngineEntry {
   readonly warnings: readonly string[];
   /** How its boxes are reached; null until that is known. */
   readonly transport: EngineFacts["transport"];
+  /** What the self-check has found of each control; empty while it has no answer. */
+  readonly controls: readonly BoxControl[];
 }
 
 export function describeEngine(
   engine: EngineState | "disabled",
   of: { readonly name: string; readonly image: string },
 ): EngineEntry {
-  if (engine === "disabled" || engine.state !== "available")
-    return { name: of.name, version: null, images: [], warnings: [], transport: null };
+  const nothing = { name: of.name, version: null, images: [], warnings: [], controls: [], transport: null };
+  if (engine === "disabled" || engine.state === "unknown") return nothing;
+  if (engine.state === "unavailable") return { ...nothing, controls: engine.controls };
   const { version, warnings, transport } = engine.facts;
-  return { name: of.name, version, images: [of.image], warnings, transport };
+  return { name: of.name, version, images: [of.image], warnings, transport, controls: engine.controls };
 }
 
 /** Unknown capacity is null, never 0; "switched off" and "not reachable" are told apart. */

@@ -45,7 +45,9 @@ export class Upkeep implements AsyncDisposable {
   async start(options: CallOptions): Promise<void> {
     await this.#takeOver();
     const engine = await this.#deps.engine.check(options);
-    if (engine.state === "available") await this.#reconcileAtStart(options);
+    // Also where no box may be made: those of the process before are there.
+    if (engine.state !== "unavailable" || engine.code !== "box.engine_unavailable")
+      await this.#reconcileAtStart(options);
     for (const task of this.#tasks) task.start();
   }
 

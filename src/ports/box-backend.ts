@@ -5,6 +5,7 @@
  * Contract: test/contracts/box-backend.ts, passed by the Docker adapter and by the fake.
  */
 import type { BoxSettings } from "../domain/box.js";
+import type { BoxControl } from "../domain/box-control.js";
 import type { SessionId } from "../domain/ids.js";
 import type { BoxHandle } from "./box-handle.js";
 import type { CallOptions } from "./options.js";
@@ -12,7 +13,7 @@ import type { CallOptions } from "./options.js";
 export interface EngineFacts {
   readonly name: string;
   readonly version: string;
-  /** Controls really in force, by name (box §10). */
+  /** Controls in force as far as the engine tells; what `selfCheck` finds stands above it (box §10). */
   readonly isolation: readonly string[];
   readonly quota: "loop" | "project" | "watchdog" | "none";
   /**
@@ -52,6 +53,12 @@ export interface BoxBackend {
   readonly engine: string;
   /** @throws ServiceError `box.engine_unavailable` when the engine does not answer within 5 s (box §18.1). */
   probe(options: CallOptions): Promise<EngineFacts>;
+  /**
+   * Proves every control in a box that is made for it by the way of all boxes, and leaves nothing behind (security §4).
+   * Costs about as much as a new box. A control that the settings do not ask for has no entry.
+   * @throws ServiceError when no such box can be had: with these settings no other runs either
+   */
+  selfCheck(settings: BoxSettings, options: CallOptions): Promise<readonly BoxControl[]>;
   /** @returns whether the image is there */
   hasImage(image: string, options: CallOptions): Promise<boolean>;
   /** Creates the volume and makes it ready with a short preparation container (box §5.2); repeating it is harmless. */

@@ -21,6 +21,7 @@ export interface BoxesUnderTest extends AsyncDisposable {
   readonly hasDirectoryModes: boolean;
 }
 
+const NOTHING = { containers: [], volumes: [] };
 const FOREVER: CallOptions = { signal: new AbortController().signal };
 
 export function describeBoxBackend(name: string, make: () => BoxesUnderTest): void {
@@ -67,6 +68,17 @@ function describeLife(make: () => BoxesUnderTest): void {
     expect(facts.isolation).toContain("network-none");
     expect(await boxes.backend.hasImage(boxes.settings.image, FOREVER)).toBe(true);
     expect(await boxes.backend.hasImage("no-such-image:none", FOREVER)).toBe(false);
+  });
+
+  it("proves its controls in a box of their own, and leaves nothing of that behind", async () => {
+    await using boxes = make();
+    const { backend, settings } = boxes;
+    const checking = backend.selfCheck(settings, FOREVER);
+    const during = await backend.listOwned(FOREVER);
+    const controls = await checking;
+    expect(controls.find(({ name }) => name === "network-none")?.state).not.toBe("ignored");
+    expect(new Set(controls.map(({ name }) => name)).size).toBe(controls.length);
+    expect([during, await backend.listOwned(FOREVER)]).toEqual([NOTHING, NOTHING]);
   });
 
   it("makes one running container of two starts at once, and keeps it when started again", async () => {

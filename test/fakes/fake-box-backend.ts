@@ -1,6 +1,7 @@
 /** An engine in memory that passes the box contract; for tests that need boxes and no Docker. */
 import { makeExecBody } from "../../src/adapters/docker/exec-request.js";
 import type { BoxSettings } from "../../src/domain/box.js";
+import type { BoxControl } from "../../src/domain/box-control.js";
 import { refusedWorkdir } from "../../src/domain/command-plan.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { BOX_ENDED_NOTE } from "../../src/domain/exec-outcome.js";
@@ -54,9 +55,14 @@ export class FakeBoxBackend implements BoxBackend {
     starts: 0,
     opens: 0,
     execs: 0,
+    selfChecks: 0,
   };
   /** False = every call fails as when the engine does not answer. */
   isAvailable = true;
+  /** What a self-check finds, or how it fails. */
+  controls: readonly BoxControl[] | ServiceError = [
+    { name: "network-none", state: "enforced", detail: "interfaces lo" },
+  ];
   /** Uids that other services' boxes hold. */
   readonly foreignUids: number[] = [];
   readonly #options: FakeBoxBackendOptions;
@@ -78,6 +84,13 @@ export class FakeBoxBackend implements BoxBackend {
       warnings: [],
       transport: "worker",
     };
+  }
+
+  async selfCheck(_settings: BoxSettings, options: CallOptions): Promise<readonly BoxControl[]> {
+    await this.#begin(options);
+    this.counts.selfChecks += 1;
+    if (this.controls instanceof Error) throw this.controls;
+    return this.controls;
   }
 
   async hasImage(image: string, options: CallOptions): Promise<boolean> {

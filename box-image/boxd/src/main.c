@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "probe.h"
 #include "protocol.h"
 #include "server.h"
 #include "supervise.h"
@@ -24,6 +25,7 @@ static int usage(void)
     static const char text[] = "usage: boxd hold\n"
                                "       boxd serve [--dial SOCKET] [--root DIRECTORY] [--walk]\n"
                                "       boxd run SECONDS -- PROGRAM [ARGUMENT...]\n"
+                               "       boxd probe\n"
                                "       boxd version\n";
     write_all(2, text, sizeof text - 1);
     return END_USAGE;
@@ -165,6 +167,8 @@ int main(int count, char **arguments)
         return start_server(arguments + 2);
     if (strcmp(verb, "run") == 0)
         return run(arguments + 2);
+    if (strcmp(verb, "probe") == 0 && count == 2)
+        return probe();
     if (strcmp(verb, "version") == 0 && count == 2) {
         printf("boxd %s protocol %d\n", BOXD_VERSION, PROTOCOL);
         return END_CLEAN;

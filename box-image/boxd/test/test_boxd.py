@@ -1,6 +1,7 @@
 """What boxd promises, tested on the real binary: BOXD names it, BOXD_ARGUMENTS adds flags of `serve`."""
 import contextlib
 import io
+import json
 import os
 import random
 import resource
@@ -1065,6 +1066,28 @@ class Archives(Box):
         call.say(CANCEL)
         self.assertEqual(call.rest()[1], 1)
         self.assertEqual(os.listdir(self.at("in")), [])
+
+
+class Probe(unittest.TestCase):
+    def probe(self, **more):
+        made = subprocess.run([BOXD, "probe"], capture_output=True, timeout=20, **AS_USER, **more)
+        self.assertEqual((made.returncode, made.stderr), (0, b""))
+        return json.loads(made.stdout)
+
+    def test_tells_in_one_line_what_holds_for_the_process(self):
+        told = self.probe(env={"PLAIN": "secret", "ODD\"\n\xff": "x"}, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+        self.assertEqual((told["probe"], told["uid"], told["limits"]["file_bytes"]), (1, USER or os.geteuid(), 4096))
+        self.assertEqual(told["calls"]["large_file"], "EFBIG")
+        self.assertIn("lo", told["interfaces"])
+        self.assertEqual(sorted(told["env"])[0][:5], "ODD??")
+        self.assertNotIn("secret", json.dumps(told))
+
+    def test_leaves_no_mount_behind_where_it_may_mount(self):
+        with open("/proc/self/mountinfo") as file:
+            before = file.read()
+        subprocess.run([BOXD, "probe"], capture_output=True, timeout=20)
+        with open("/proc/self/mountinfo") as file:
+            self.assertEqual(file.read(), before)
 
 
 class Relay(Box):

@@ -201,7 +201,8 @@ export class BoxAccess implements HelperGround {
   }
 }
 
-function makeExecBody(argv: readonly string[], uid: number): ExecBody {
+/** Of a program that the service talks to, as the box user. */
+export function makeExecBody(argv: readonly string[], uid: number): ExecBody {
   return {
     Cmd: argv,
     User: `${uid}:${uid}`,

@@ -14,7 +14,8 @@ import { SOCKET_NAME, type SocketPlace } from "./socket-places.js";
 import type { DialPlan } from "./socket-transport.js";
 
 /** Owner of PID 1, so that the box user can neither write to its descriptors nor end it. */
-const HOLDER = "20000:20000";
+export const HOLDER_UID = 20_000;
+const HOLDER = `${HOLDER_UID}:${HOLDER_UID}`;
 /** Where the helper's volume is mounted; nothing of a box can write there. */
 const HELPER_PLACE = "/opt/berth";
 export const HELPER_PROGRAM = `${HELPER_PLACE}/boxd`;
@@ -23,6 +24,8 @@ const CHANNEL_PLACE = "/run/berth";
 const MIB = 1024 * 1024;
 const MAX_TMP_MIB = 64;
 const MAX_SHM_MIB = 16;
+/** Of one process. */
+export const OPEN_FILES = 4096;
 
 /** What the engine's create call takes, in its own words. */
 export interface CreateBody {
@@ -80,7 +83,7 @@ export function makeBoxBody({
       ],
       ReadonlyRootfs: settings.readOnlyRootfs,
       Tmpfs: makeTmpfs(settings),
-      ShmSize: Math.min(MAX_SHM_MIB, Math.floor(settings.memoryMb / 16)) * MIB,
+      ShmSize: sharedMemoryBytes(settings),
       PidsLimit: settings.pidsLimit,
       Memory: settings.memoryMb * MIB,
       MemorySwap: settings.memoryMb * MIB,
@@ -330,12 +333,20 @@ function tmpfsOptions(sizeMib: number, inodes: number): string {
 
 function commonUlimits(): readonly object[] {
   return [
-    { Name: "nofile", Soft: 1024, Hard: 4096 },
+    { Name: "nofile", Soft: 1024, Hard: OPEN_FILES },
     { Name: "core", Soft: 0, Hard: 0 },
   ];
 }
 
+export function sharedMemoryBytes({ memoryMb }: Pick<BoxSettings, "memoryMb">): number {
+  return Math.min(MAX_SHM_MIB, Math.floor(memoryMb / 16)) * MIB;
+}
+
+export function fileSizeLimitBytes(settings: Pick<BoxSettings, "workspaceQuotaMb">): number {
+  return maxFileMib(settings.workspaceQuotaMb) * MIB;
+}
+
 function fileSizeLimit(settings: Pick<BoxSettings, "workspaceQuotaMb">): object {
-  const bytes = maxFileMib(settings.workspaceQuotaMb) * MIB;
+  const bytes = fileSizeLimitBytes(settings);
   return { Name: "fsize", Soft: bytes, Hard: bytes };
 }

@@ -1,6 +1,7 @@
 /** Boxes as containers of a Docker engine (box §18, security §3). */
 import { setTimeout as delay } from "node:timers/promises";
 import type { BoxSettings } from "../../domain/box.js";
+import type { BoxControl } from "../../domain/box-control.js";
 import { ServiceError } from "../../domain/errors.js";
 import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
@@ -34,6 +35,7 @@ import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
 import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
+import { SelfCheck } from "./self-check.js";
 import { SocketTransport } from "./socket-transport.js";
 import { WorkerScripts } from "./worker-script.js";
 import { WorkspaceVolumes } from "./workspace-volumes.js";
@@ -87,6 +89,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #volumes: WorkspaceVolumes;
   readonly #sockets: SocketTransport | null;
   readonly #scripts = new WorkerScripts();
+  readonly #selfCheck: SelfCheck;
   readonly #starts = new KeyedLock<string>();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
 
@@ -94,12 +97,13 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
     this.#work = { ...deps, calls: this.#calls };
+    this.#selfCheck = new SelfCheck({ ...deps, calls: this.#calls, boxes: this });
     const { helper = null, quota = WATCHED_QUOTA, socketDirectory: directory = null, ...rest } = deps;
     this.#quota = quota;
     this.#probe = new QuotaProbe({ ...rest, ...quota, work: this.#work, seccomp: this.#seccomp });
     this.#volumes = new WorkspaceVolumes({ ...rest, ...quota, calls: this.#calls, probe: this.#probe });
     const listContainers = async (options: CallOptions): Promise<readonly string[]> =>
-      (await this.listOwned(options)).containers.map(({ name }) => name);
+      (await this.#listLasting(options)).map(({ name }) => name);
     this.#sockets =
       helper === null || directory === null
         ? null
@@ -128,6 +132,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const warnings = trouble === null ? [] : [`Boxes are served without their helper: ${trouble}`];
     const transport = this.#helpers === null ? "worker" : this.#helpers.transport;
     return { ...facts, transport, warnings: [...facts.warnings, ...warnings] };
+  }
+
+  async selfCheck(settings: BoxSettings, options: CallOptions): Promise<readonly BoxControl[]> {
+    return this.#selfCheck.run(settings, options);
   }
 
   async hasImage(image: string, options: CallOptions): Promise<boolean> {
@@ -243,17 +251,27 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   }
 
   async listOwned(options: CallOptions): Promise<Owned> {
-    const label = `${LABEL.service}=${this.#deps.serviceId}`;
-    const containers = await this.#calls.listContainers({ label: [label] }, options);
+    const volumes = await this.#volumes.list(this.#label, options);
+    const isLasting = (name: string): boolean => !this.#selfCheck.owns(name);
     return {
-      containers: containers.filter((container) => !this.#isPreparing(container)).map(describeOwned),
-      volumes: await this.#volumes.list(label, options),
+      containers: (await this.#listLasting(options)).filter(({ name }) => isLasting(name)),
+      volumes: volumes.filter(isLasting),
     };
   }
 
   async listUids(options: CallOptions): Promise<readonly number[]> {
     const containers = await this.#calls.listContainers({ label: [LABEL.uid] }, options);
     return [...new Set(containers.flatMap(({ Labels: labels }) => readUid(labels) ?? []))];
+  }
+
+  get #label(): string {
+    return `${LABEL.service}=${this.#deps.serviceId}`;
+  }
+
+  /** Containers of boxes, the self-check's among them. */
+  async #listLasting(options: CallOptions): Promise<readonly OwnedContainer[]> {
+    const containers = await this.#calls.listContainers({ label: [this.#label] }, options);
+    return containers.filter((container) => !this.#isPreparing(container)).map(describeOwned);
   }
 
   /** Before the engine hears of a box. @throws ServiceError `box.validation` */

@@ -49,7 +49,7 @@ export function describeEngine(
 }
 
 /** `name=seccomp,profile=default` → `seccomp`. */
-function readModule(option: string): string {
+export function readModule(option: string): string {
   const [first = ""] = option.split(",");
   return first.replace(/^name=/u, "");
 }

@@ -17,6 +17,10 @@ export const engineInfoSchema = z.object({
   SwapLimit: z.boolean().default(false),
   PidsLimit: z.boolean().default(false),
   CpuCfsQuota: z.boolean().default(false),
+  Runtimes: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .transform((runtimes) => Object.keys(runtimes ?? {})),
 });
 export type EngineInfo = z.infer<typeof engineInfoSchema>;
 

@@ -1,6 +1,7 @@
 /** Bodies and queries of the session and box routes (api §4, box §3). */
 import { z } from "zod";
 import { boxStateSchema } from "../../domain/box.js";
+import { CONTROL_NAMES, CONTROL_STATES } from "../../domain/box-control.js";
 import { runIdSchema, sessionIdSchema } from "../../domain/ids.js";
 
 const MAX_DEPTH = 32;
@@ -210,6 +211,9 @@ export const boxStatusSchema = z
           .enum(["socket", "exec_stream", "worker"])
           .nullable()
           .meta({ description: "How its boxes are reached; null until a box was wanted." }),
+        controls: z
+          .array(z.object({ name: z.enum(CONTROL_NAMES), state: z.enum(CONTROL_STATES), detail: z.string() }))
+          .meta({ description: "What the self-check found; empty while it has no answer." }),
       }),
     ),
     limits: z.object({

@@ -639,7 +639,14 @@ describe("the engine", () => {
       export_paths: true,
     });
     expect(await service.engines(ENDLESS)).toEqual([
-      { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [], transport: "worker" },
+      {
+        name: "fake",
+        version: "1.0.0",
+        images: ["berth-box:slim"],
+        warnings: [],
+        transport: "worker",
+        controls: [{ name: "network-none", state: "enforced", detail: "interfaces lo" }],
+      },
     ]);
     expect(service.limits).toMatchObject({
       max_boxes: 3,

@@ -12,7 +12,13 @@ const facts = {
 
 describe("describeStatus", () => {
   it("says unknown, never 0, where nothing is known", () => {
-    const away = { state: "unavailable", code: "box.engine_unavailable", reason: "gone", hint: "" } as const;
+    const away = {
+      state: "unavailable",
+      code: "box.engine_unavailable",
+      reason: "gone",
+      hint: "",
+      controls: [],
+    } as const;
     for (const state of ["disabled", { state: "unknown" }, away] as const)
       expect(describeStatus(state, { limit: 5, used: 2 })).toMatchObject({
         available: false,
@@ -24,7 +30,7 @@ describe("describeStatus", () => {
   });
 
   it("never tells less than none remaining", () => {
-    const status = describeStatus({ state: "available", facts }, { limit: 5, used: 7 });
+    const status = describeStatus({ state: "available", controls: [], facts }, { limit: 5, used: 7 });
     expect(status).toMatchObject({ remaining: 0, used: 7, isolation: ["seccomp"], quota: "loop" });
   });
 });
@@ -34,12 +40,13 @@ describe("describeEngine", () => {
 
   it("tells version and image of an engine that carries boxes, and what it cannot enforce", () => {
     const weak = { ...facts, warnings: ["No quota."] };
-    expect(describeEngine({ state: "available", facts: weak }, of)).toEqual({
+    expect(describeEngine({ state: "available", controls: [], facts: weak }, of)).toEqual({
       name: "local",
       version: "1",
       images: ["berth-box:slim"],
       warnings: ["No quota."],
       transport: "socket",
+      controls: [],
     });
   });
 
@@ -51,6 +58,20 @@ describe("describeEngine", () => {
         images: [],
         warnings: [],
         transport: null,
+        controls: [],
       });
+  });
+
+  it("tells what a self-check found, also where no box is handed out for it", () => {
+    const controls = [{ name: "seccomp", state: "ignored", detail: "mode 0" }] as const;
+    const refused = {
+      state: "unavailable",
+      code: "box.readiness",
+      reason: "no",
+      hint: "",
+      controls,
+    } as const;
+    expect(describeEngine(refused, of)).toMatchObject({ version: null, controls });
+    expect(describeEngine({ state: "available", facts, controls }, of)).toMatchObject({ controls });
   });
 });

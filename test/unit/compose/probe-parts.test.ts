@@ -34,6 +34,7 @@ describe("probeParts", () => {
       code: "box.readiness" as const,
       reason: 'The engine has no image "x".',
       hint: "Build it.",
+      controls: [],
     };
     const status = async () => describeStatus(engine, { limit: 1, used: 0 });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
@@ -48,7 +49,11 @@ describe("probeParts", () => {
       warnings: [],
       transport: null,
     };
-    const engine = { state: "available" as const, facts: { ...facts, quota: "watchdog" as const } };
+    const engine = {
+      state: "available" as const,
+      controls: [],
+      facts: { ...facts, quota: "watchdog" as const },
+    };
     const status = async () => describeStatus(engine, { limit: 1, used: 0 });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
     const reason = "In force: no-capabilities, seccomp; disk quota: watchdog.";

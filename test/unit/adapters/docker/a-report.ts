@@ -1,0 +1,40 @@
+/** What a probe says of a box as it has to be. */
+import type { ProbeReport } from "../../../../src/adapters/docker/probe-report.js";
+
+export const REPORT: ProbeReport = {
+  probe: 1,
+  first_uid: 20_000,
+  uid: 35_001,
+  gid: 35_001,
+  capabilities: "0",
+  no_new_privileges: 1,
+  seccomp: 2,
+  limits: { file_bytes: 1_073_741_824, open_files: 4096, core_bytes: 0 },
+  security_label: "docker-default (enforce)",
+  calls: {
+    io_uring_setup: "ENOSYS",
+    vsock: "EPERM",
+    ptrace: "EPERM",
+    mount: "EPERM",
+    unshare: "EPERM",
+    large_file: "EFBIG",
+    first_process: "EACCES",
+  },
+  reaped: true,
+  root_read_only: true,
+  kernel_settings_read_only: true,
+  shared_memory: 16_777_216,
+  workspace: { apart: true, read_only: false, bytes: 1_050_000_000, entries: 100_000 },
+  cgroup: {
+    private: true,
+    memory: 268_435_456,
+    memory_and_swap: 268_435_456,
+    pids: 128,
+    cpu_quota: 100_000,
+    cpu_period: 100_000,
+  },
+  interfaces: ["lo"],
+  devices: [],
+  engine_sockets: [],
+  env: ["HOME", "LANG", "PATH", "PYTHON_VERSION"],
+};
