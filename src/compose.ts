@@ -165,7 +165,13 @@ class Service implements Composed {
   async listen(): Promise<string> {
     const { config, http, ids, life } = this.#parts;
     const { host, port } = config.server;
-    const listener = await listen(http.app, { host, port, streams: http.streams, ids });
+    const listener = await listen(http.app, {
+      host,
+      port,
+      streams: http.streams,
+      upgrades: http.upgrades,
+      ids,
+    });
     life.defer(() => listener.close(LAST_ANSWERS_MS));
     return listener.url;
   }

@@ -1,6 +1,15 @@
 /** Every route of the service, as clients see it; the OpenAPI document is made from this list (api). */
 import { z } from "zod";
 import { contract, EVENTS_TYPE, FILE_BYTES, FORM_TYPE, JSON_TYPE, json, noQuery } from "./contract-parts.js";
+import {
+  getJob,
+  getJobOutput,
+  listJobs,
+  openTerminal,
+  sendJobInput,
+  startJob,
+  stopJob,
+} from "./job-contracts.js";
 import type { RouteContract } from "./route.js";
 import {
   deletedFileSchema,
@@ -284,6 +293,13 @@ export const CONTRACTS: readonly RouteContract[] = [
   putSessionFile,
   deleteSessionFile,
   execInSession,
+  startJob,
+  listJobs,
+  getJob,
+  stopJob,
+  sendJobInput,
+  getJobOutput,
+  openTerminal,
   getBoxStatus,
   getHealth,
   getReadiness,

@@ -28,9 +28,12 @@ import { operationRoutes } from "./routes/operations.js";
 import { runRoutes } from "./routes/runs.js";
 import { sessionExecRoute } from "./routes/session-exec.js";
 import { sessionFileRoutes } from "./routes/session-files.js";
+import { sessionJobRoutes } from "./routes/session-jobs.js";
+import { sessionTerminalRoute } from "./routes/session-terminal.js";
 import { sessionRoutes } from "./routes/sessions.js";
 import { STREAM_TIMING, type StreamTiming } from "./server-sent-events.js";
 import { TokenBuckets } from "./token-bucket.js";
+import { Upgrades } from "./upgrades.js";
 
 /** What the surface takes from the configuration. */
 export interface HttpSettings {
@@ -63,6 +66,8 @@ export interface HttpApp {
   readonly app: Express;
   /** Ended first when the service stops. */
   readonly streams: OpenStreams;
+  /** Told of requests that ask for another protocol. */
+  readonly upgrades: Upgrades;
 }
 
 /** No answer of the service needs anything from anywhere; TLS is the proxy's matter. */
@@ -80,6 +85,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const contexts = new RequestContexts();
   const keys = new KeyRing(settings.keys);
   const streams = new OpenStreams(settings.eventStreams);
+  const upgrades = new Upgrades();
   const json = new JsonReader(settings.jsonBodyBytes);
   const formLimits = { ...settings.inbound, maxFieldBytes: settings.jsonBodyBytes };
   const publicUrl = settings.publicUrl?.replace(/\/+$/, "") ?? null;
@@ -107,6 +113,8 @@ export function createApp(deps: AppDeps): HttpApp {
       ...sessionRoutes(shared),
       ...sessionFileRoutes({ ...shared, maxFileBytes: settings.inbound.maxFileBytes }),
       sessionExecRoute(shared),
+      ...sessionJobRoutes(shared),
+      sessionTerminalRoute({ ...shared, upgrades }),
       boxStatusRoute({ boxes }),
       ...operationRoutes({ runs, readiness, metrics, version: settings.version, publicUrl }),
     ],
@@ -121,7 +129,7 @@ export function createApp(deps: AppDeps): HttpApp {
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
     if (!answerError(contexts.of(request), thrown, response)) response.destroy();
   });
-  return { app, streams };
+  return { app, streams, upgrades };
 }
 
 function refuseUnknownRoute(request: Request): never {

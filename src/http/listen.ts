@@ -7,12 +7,15 @@ import { endsWithin } from "../lib/delay.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { OpenStreams } from "./open-streams.js";
 import { toErrorBody } from "./report-error.js";
+import type { Upgrades } from "./upgrades.js";
 
 export interface ListenOptions {
   readonly host: string;
   /** 0 = any free one. */
   readonly port: number;
   readonly streams: OpenStreams;
+  /** Absent = nobody may ask for another protocol. */
+  readonly upgrades?: Upgrades | undefined;
   readonly ids: IdSource;
   /** Time for all headers of a request; shorter in tests. */
   readonly headersTimeMs?: number;
@@ -63,6 +66,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   );
   server.maxConnections = MAX_CONNECTIONS;
   server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
+  options.upgrades?.attach(server, app);
   server.on("clientError", (error, socket) => refuseRaw(error, socket, options.ids));
   await new Promise<void>((resolve, reject) => {
     const fail = (error: Error): void => reject(cannotListen(options, error));

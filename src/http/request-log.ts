@@ -33,7 +33,7 @@ function logRequest(
   const method = request.method.slice(0, 16);
   const status = response.statusCode;
   metrics.requestHandled({ route: route ?? "none", method, status, durationMs });
-  const outcome = response.writableFinished ? "answered" : "client_gone";
+  const outcome = response.writableFinished || status === 101 ? "answered" : "client_gone";
   const fields = { ...describe(context), method, status, outcome, durationMs };
   if (error?.code === "internal") logger.error(fields, "A request failed.", error.cause);
   else if (status >= 500) logger.warn(fields, "A request failed.");

@@ -29,7 +29,7 @@ import {
 } from "./schemas/session-bodies.js";
 
 /** What can go wrong where the box has to run. */
-const BOX_ERRORS = [
+export const BOX_ERRORS = [
   "session.not_found",
   "box.capacity",
   "box.conflict",

@@ -1357,7 +1357,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     rule: "box §11.2, 11.5",
     says: "idle beyond the limit / reaper, then a new message / container gone; comes back with files and without processes, and the model is told",
   },
-  { id: "BOX-05", rule: "box §11.2", says: "a job runs; idle limit ≤ 0 / reaper / not touched", issue: 3 },
+  { id: "BOX-05", rule: "box §11.2", says: "a job runs; idle limit ≤ 0 / reaper / not touched" },
   {
     id: "BOX-06",
     rule: "box §11.7",
@@ -1617,9 +1617,8 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "JOB-01",
     rule: "box §14.1",
     says: "a job started, then queried; it ends by itself / info / running; exited with its code",
-    issue: 3,
   },
-  { id: "JOB-02", rule: "box §14.1", says: "an unknown job / stop / process not found", issue: 3 },
+  { id: "JOB-02", rule: "box §14.1", says: "an unknown job / stop / process not found" },
   {
     id: "SKILL-01",
     rule: "local-agent §20.1",

@@ -97,7 +97,7 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
   const sessions = new SessionService({ ...stores, boxes, jobs, terminals, ids, exec });
   const parts: PartReadiness[] = [{ name: "store", ok: true, reason: null }];
   const service = { parts };
-  const { app, streams } = createApp({
+  const { app, streams, upgrades } = createApp({
     runs,
     files,
     sessions,
@@ -120,7 +120,7 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
       ...settings,
     },
   });
-  const listener = await listen(app, { host: "127.0.0.1", port: 0, streams, ids });
+  const listener = await listen(app, { host: "127.0.0.1", port: 0, streams, upgrades, ids });
   return Object.assign(service, {
     url: listener.url,
     port: listener.port,
