@@ -18,6 +18,8 @@ import {
   engineInfoSchema,
   engineVersionSchema,
   execViewSchema,
+  type IdleVolume,
+  idleVolumeListSchema,
   imageViewSchema,
   type VolumeView,
   volumeListSchema,
@@ -120,6 +122,15 @@ export class EngineCalls {
       query: { filters: JSON.stringify({ label: [label] }) },
     };
     return (await this.#get(volumeListSchema, request, options)).Volumes.map((volume) => volume.Name);
+  }
+
+  /** Volumes with the label that no container has mounted, stopped ones included. */
+  async listIdleVolumes(label: string, options: CallOptions): Promise<readonly IdleVolume[]> {
+    const request = {
+      ...look("list the volumes", "/volumes"),
+      query: { filters: JSON.stringify({ label: [label], dangling: ["true"] }) },
+    };
+    return (await this.#get(idleVolumeListSchema, request, options)).Volumes;
   }
 
   /** @returns "there" when a container of that name exists already */

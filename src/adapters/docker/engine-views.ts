@@ -54,6 +54,21 @@ export const volumeListSchema = z.object({
     .transform((volumes) => volumes ?? []),
 });
 
+const idleVolumeSchema = z.object({
+  Name: z.string(),
+  Labels: labelsSchema,
+  /** RFC 3339; some drivers do not tell it. */
+  CreatedAt: z.string().default(""),
+});
+export type IdleVolume = z.infer<typeof idleVolumeSchema>;
+
+export const idleVolumeListSchema = z.object({
+  Volumes: z
+    .array(idleVolumeSchema)
+    .nullish()
+    .transform((volumes) => volumes ?? []),
+});
+
 export const waitSchema = z.object({ StatusCode: z.number().int() });
 
 export const containerViewSchema = z.object({

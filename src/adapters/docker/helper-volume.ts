@@ -5,6 +5,7 @@ import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import { type HelperMount, makeHelperBody } from "./container-body.js";
 import { missingImage } from "./engine-errors.js";
+import { HELPER_VOLUME_PREFIX, removeIdleHelpers } from "./idle-helpers.js";
 import { LABEL } from "./labels.js";
 import { type ContainerWork, runToEnd } from "./run-to-end.js";
 import type { DialPlan, SocketTransport } from "./socket-transport.js";
@@ -44,7 +45,7 @@ export class HelperVolume {
     const id = await calls.imageId(image, options);
     if (id === null) throw missingImage(image);
     const version = id.replace(/^sha256:/u, "").slice(0, VERSION_DIGITS);
-    const helper = { volume: `berth-boxd-${version}`, version };
+    const helper = { volume: `${HELPER_VOLUME_PREFIX}${version}`, version };
     const labels = await calls.createVolume(helper.volume, { [LABEL.helper]: version }, options);
     if (labels[LABEL.helper] !== version)
       throw new ServiceError("box.readiness", "A volume of somebody else has the name of the helper's.", {
@@ -68,6 +69,7 @@ export class HelperVolume {
         },
       );
     this.#mount = helper;
+    await removeIdleHelpers(this.#deps, helper.volume, options);
     return helper;
   }
 }
