@@ -4,6 +4,7 @@
  * business of the adapter that speaks them; the engine's adapter brings the channel and the stronger means.
  */
 import type { BoxCounters, BoxLimits } from "../domain/exec-outcome.js";
+import type { SessionId } from "../domain/ids.js";
 import type { BoxChannel } from "./box-channel.js";
 import type { BoxHandle } from "./box-handle.js";
 import type { CallOptions } from "./options.js";
@@ -25,6 +26,8 @@ export interface HelperGround {
    * does. It answers null while it cannot tell.
    */
   readonly disk?: ((options: CallOptions) => Promise<VolumeUse | null>) | null | undefined;
+  /** Whose box it is, where the egress broker carries its network; null or absent = it has none. */
+  readonly egress?: { readonly sessionId: SessionId } | null | undefined;
   /** Starts a helper as the box user. @throws ServiceError `box.readiness` when the box does not run */
   openChannel(options: CallOptions): Promise<BoxChannel>;
   /**

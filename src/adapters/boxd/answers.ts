@@ -23,6 +23,8 @@ export interface Hello {
   readonly version: string;
   /** Bytes of contents that may be on their way to one request, headers included. */
   readonly windowBytes: number;
+  /** Bits of what it can do. */
+  readonly features: number;
 }
 
 /** @throws ServiceError for another protocol, or a window that no contents pass */
@@ -31,7 +33,7 @@ export function readHello(frame: BoxdFrame): Hello {
   const protocol = reader.u16();
   if (protocol !== PROTOCOL)
     throw helperFault(`The helper speaks protocol ${protocol}; ${PROTOCOL} is wanted.`);
-  reader.u32();
+  const features = reader.u32();
   const payloadBytes = reader.u32();
   const requestBytes = reader.u32();
   const windowBytes = reader.u32();
@@ -43,12 +45,21 @@ export function readHello(frame: BoxdFrame): Hello {
   reader.end();
   if (payloadBytes < 65_536 || requestBytes < 1_048_576 || windowBytes < 131_072)
     throw helperFault("The helper takes less than its protocol says.");
-  return { version, windowBytes };
+  return { version, windowBytes, features };
 }
 
 /** Why the helper breaks off, for the log. */
 export function readError(frame: BoxdFrame): string {
   return new FieldReader(frame.payload).text(MAX_REASON_BYTES);
+}
+
+/** Where the relay listens. */
+export function readPort(frame: BoxdFrame): number {
+  const reader = new FieldReader(frame.payload);
+  const port = reader.u16();
+  reader.end();
+  if (port === 0) throw helperFault("The box relays a port that does not exist.");
+  return port;
 }
 
 export function readCredit(frame: BoxdFrame): number {

@@ -18,7 +18,15 @@ import {
   encodeRequest,
   helperFault,
 } from "./frame-codec.js";
-import { type AskType, HEAR, PROTOCOL, SAY, type SayType } from "./protocol.js";
+import {
+  type AskType,
+  FEATURE_RELAY,
+  FIRST_RELAYED_ID,
+  HEAR,
+  PROTOCOL,
+  SAY,
+  type SayType,
+} from "./protocol.js";
 import { RequestSlots } from "./request-slots.js";
 
 const GREETING_MS = 10_000;
@@ -27,7 +35,7 @@ const HEARTBEAT_MS = 20_000;
 const MAX_FILE_REQUESTS = 32;
 /** What is smaller goes out with its header in one piece. */
 const COPIED_BYTES = 4096;
-const LARGEST_ID = 0xff_ff_ff_fe;
+const LARGEST_ID = FIRST_RELAYED_ID - 1;
 
 /** Whoever asked for something: gets its frames up to the end, or hears that there will be none. */
 export interface FrameSink {
@@ -47,6 +55,10 @@ export type ConnectionEnd =
 
 export class BoxdConnection implements AsyncDisposable {
   readonly slots = new RequestSlots(MAX_FILE_REQUESTS);
+  /** Who serves a connection that the box opens; null while none may come. */
+  onOpened: ((id: number) => FrameSink) | null = null;
+  /** Variables that every command over it gets unless it says otherwise. */
+  environment: Readonly<Record<string, string>> = {};
   readonly #channel: BoxChannel;
   readonly #life = new AbortController();
   readonly #sinks = new Map<number, FrameSink>();
@@ -93,6 +105,11 @@ export class BoxdConnection implements AsyncDisposable {
 
   get version(): string {
     return this.#hello?.version ?? "";
+  }
+
+  /** Whether the helper can listen in the box for connections to the outside. */
+  get canRelay(): boolean {
+    return ((this.#hello?.features ?? 0) & FEATURE_RELAY) !== 0;
   }
 
   /** Bytes of contents that may be on their way to one request, headers included. */
@@ -194,12 +211,19 @@ export class BoxdConnection implements AsyncDisposable {
       this.#takeOwn(frame);
       return;
     }
+    if (frame.type === HEAR.opened) return this.#takeOpened(frame);
     const sink = this.#sinks.get(frame.id);
     if (sink === undefined || this.#hello === null)
       throw helperFault("The box answered a request that nobody has made.");
     sink.take(frame);
     // Only then: an end that is refused still has somebody who must hear that all is lost.
     if (frame.type === HEAR.done) this.#sinks.delete(frame.id);
+  }
+
+  #takeOpened({ id, payload }: BoxdFrame): void {
+    if (this.onOpened === null || id < FIRST_RELAYED_ID || this.#sinks.has(id) || payload.length > 0)
+      throw helperFault("The box opened a connection that is none.");
+    this.#sinks.set(id, this.onOpened(id));
   }
 
   /** Frames about the connection itself. */

@@ -1,6 +1,6 @@
 /** A box under one lease: commands and files over the helper that all leases share, and the end of what this one left (box §12). */
 import type { ExecExit } from "../../domain/box.js";
-import { planCommand, refusedWorkdir } from "../../domain/command-plan.js";
+import { type CommandPlan, planCommand, refusedWorkdir } from "../../domain/command-plan.js";
 import { ServiceError } from "../../domain/errors.js";
 import {
   BOX_ENDED_NOTE,
@@ -31,7 +31,7 @@ import { BoxdCommand, type CommandEnding } from "./boxd-command.js";
 import type { BoxdConnection } from "./boxd-connection.js";
 import { BoxdFiles } from "./boxd-files.js";
 import { BoxdProcess } from "./boxd-process.js";
-import { askSpawn } from "./questions.js";
+import { askSpawn, type SpawnFacts } from "./questions.js";
 import type { QuotaGuard } from "./quota-watch.js";
 
 /** What a request holds besides the command. */
@@ -92,7 +92,7 @@ export class BoxdHandle implements BoxHandle {
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     const plan = planCommand(request, MAX_COMMAND_BYTES);
-    const body = askSpawn(plan, { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null });
+    const facts: SpawnFacts = { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null };
     options.signal.throwIfAborted();
     const notes: string[] = [];
     for (;;) {
@@ -112,7 +112,7 @@ export class BoxdHandle implements BoxHandle {
     options: CallOptions,
   ): AsyncGenerator<ExecEvent, ExecExit | null> {
     const startedAt = this.#deps.clock.elapsed();
-    const command = await this.#start(body, options);
+    const command = await this.#start(plan, facts, options);
     const ended = this.#timed(command, startedAt);
     const cancel = (): void => command.stop("cancelled");
     const timer = setTimeout(() => command.stop("timed_out"), request.timeoutMs);
@@ -132,11 +132,11 @@ export class BoxdHandle implements BoxHandle {
 
   async spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
     const plan = planCommand(request, MAX_COMMAND_BYTES);
-    const body = askSpawn(plan, { timeoutMs: 0, input: request.terminal ?? "stream" });
+    const facts: SpawnFacts = { timeoutMs: 0, input: request.terminal ?? "stream" };
     options.signal.throwIfAborted();
     this.#requireOpen();
     const startedAt = this.#deps.clock.elapsed();
-    const command = await this.#start(body, options);
+    const command = await this.#start(plan, facts, options);
     const ended = this.#timed(command, startedAt);
     const cancel = (): void => command.stop("abandoned");
     options.signal.addEventListener("abort", cancel, { once: true });
@@ -160,12 +160,14 @@ export class BoxdHandle implements BoxHandle {
     if (this.#closing !== null) throw new ServiceError("box.readiness", "The box was given back already.");
   }
 
-  async #start(body: Uint8Array, options: CallOptions): Promise<BoxdCommand> {
+  async #start(plan: CommandPlan, facts: SpawnFacts, options: CallOptions): Promise<BoxdCommand> {
     const { session } = this.#deps;
     const connection = await session.connect(options);
     const before = await session.quota.before();
     // The lease may have ended meanwhile, and nobody would stop the command then.
     this.#requireOpen();
+    const env = { ...connection.environment, ...plan.env };
+    const body = askSpawn({ ...plan, env }, facts);
     const onStuck = (): void => session.abandon(connection);
     const command = new BoxdCommand({ connection, body, onStuck });
     session.quota.watch(command, before);

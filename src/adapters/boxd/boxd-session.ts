@@ -8,10 +8,12 @@ import { SingleFlight } from "../../lib/single-flight.js";
 import type { BoxHandle } from "../../ports/box-handle.js";
 import type { Clearing, HelperGround, HelperSession } from "../../ports/box-helper.js";
 import type { Clock } from "../../ports/clock.js";
+import type { EgressBroker } from "../../ports/egress-broker.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import { BoxdConnection } from "./boxd-connection.js";
 import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
+import { BoxdRelay, proxyVariables } from "./boxd-relay.js";
 import { helperFault } from "./frame-codec.js";
 import { FullDiskWatch } from "./full-disk-watch.js";
 import { measureWorkspace } from "./measure-workspace.js";
@@ -21,6 +23,8 @@ const MAX_FAULTS = 2;
 
 export interface BoxdSessionDeps {
   readonly ground: HelperGround;
+  /** Carries what boxes with a network say; null = there is none. */
+  readonly broker: EgressBroker | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -176,8 +180,24 @@ export class BoxdSession implements HelperSession, SharedHelper {
       await connection[Symbol.asyncDispose]();
       throw boxEnded();
     }
+    await this.#startRelay(connection, options);
     this.#connection = connection;
     return connection;
+  }
+
+  /** @throws ServiceError `box.readiness` for a box that cannot have the network it was promised */
+  async #startRelay(connection: BoxdConnection, options: CallOptions): Promise<void> {
+    const { ground, broker } = this.#deps;
+    if (ground.egress === undefined || ground.egress === null) return;
+    try {
+      if (broker === null)
+        throw new ServiceError("box.readiness", "This service carries no network of boxes.");
+      const port = await BoxdRelay.start(connection, broker.serve(ground.egress), options);
+      connection.environment = proxyVariables(port);
+    } catch (error) {
+      await connection[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Standard input of a command on its way into the box, within the helper's window. */
+/** Standard input of a command, or bytes for a relayed connection, on their way into the box within the helper's window. */
 import { ServiceError } from "../../domain/errors.js";
 import { abortReason } from "../../lib/abort-reason.js";
 import type { CallOptions } from "../../ports/options.js";
@@ -13,14 +13,17 @@ const EMPTY = new Uint8Array(0);
 export class CommandInput {
   readonly #connection: BoxdConnection;
   readonly #id: number;
+  readonly #windowBytes: number;
   #window: number;
   #isClosed = false;
   #wake: () => void = () => undefined;
 
-  constructor(connection: BoxdConnection, id: number) {
+  /** @param windowBytes that the helper takes before it says more */
+  constructor(connection: BoxdConnection, id: number, windowBytes = connection.windowBytes) {
     this.#connection = connection;
     this.#id = id;
-    this.#window = connection.windowBytes;
+    this.#windowBytes = windowBytes;
+    this.#window = windowBytes;
   }
 
   /** @throws ServiceError `box.process_not_found` when the command has ended; the abort's reason after an abort */
@@ -37,8 +40,7 @@ export class CommandInput {
   /** The helper takes so much more. @throws ServiceError when that is more than it was sent */
   grant(bytes: number): void {
     this.#window += bytes;
-    if (this.#window > this.#connection.windowBytes)
-      throw helperFault("The box gave back more input than it had got.");
+    if (this.#window > this.#windowBytes) throw helperFault("The box gave back more input than it had got.");
     this.#wake();
   }
 

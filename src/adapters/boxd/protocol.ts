@@ -10,6 +10,13 @@ export const FLAG_MORE = 1;
 /** Index of a fault that is about the request as a whole. */
 export const INDEX_WHOLE = 0xff_ff_ff_ff;
 
+/** What the helper can do beside the rest: relay connections. */
+export const FEATURE_RELAY = 8;
+/** Bytes that may be on their way of one relayed connection, each way, headers included. */
+export const RELAY_WINDOW_BYTES = 131_072;
+/** Connections that the box opens have ids from here on; ours are below. */
+export const FIRST_RELAYED_ID = 0x80_00_00_00;
+
 /** What the service says. */
 export const SAY = {
   hello: 0x01,
@@ -31,6 +38,7 @@ export const ASK = {
   write: 0x14,
   remove: 0x15,
   reset: 0x16,
+  relay: 0x1d,
 } as const;
 
 /** What the helper says. */
@@ -53,6 +61,10 @@ export const HEAR = {
   processes: 0x90,
   usage: 0x91,
   tar: 0x92,
+  relaying: 0x93,
+  opened: 0x94,
+  received: 0x95,
+  ended: 0x96,
 } as const;
 
 type Numbers<Table extends Record<string, number>> = Table[keyof Table];
