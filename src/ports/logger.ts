@@ -35,6 +35,8 @@ export const LOG_FIELDS = [
   "durationMs",
   "timeoutMs",
   "sizeBytes",
+  "sentBytes",
+  "receivedBytes",
   "count",
   "attempt",
   "exitCode",

@@ -7,7 +7,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { CleanupStack } from "../../lib/cleanup-stack.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch, OutboundFile } from "../../ports/outbound-fetch.js";
-import { isPublicAddress } from "./address-rules.js";
+import { isPublicAddress } from "../../lib/address-rules.js";
 import { FetchLife } from "./fetch-life.js";
 import { OutboundBody } from "./outbound-body.js";
 import { AllowedHosts, readTarget, refusal, type Target } from "./url-rules.js";

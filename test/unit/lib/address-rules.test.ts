@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../../../src/adapters/outbound/address-rules.js";
+import { isPublicAddress } from "../../../src/lib/address-rules.js";
 
 describe("isPublicAddress", () => {
   it.each([
