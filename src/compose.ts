@@ -4,6 +4,7 @@ import { BoxdHelper } from "./adapters/boxd/boxd-helper.js";
 import { DemoModel } from "./adapters/demo/demo-model.js";
 import { DockerBoxBackend } from "./adapters/docker/docker-box-backend.js";
 import { parseEngineAddress } from "./adapters/docker/engine-connection.js";
+import { HttpEgressBroker } from "./adapters/egress/http-egress-broker.js";
 import { sniffMimeType } from "./adapters/file-types/sniff-mime-type.js";
 import { FilesystemBlobStore } from "./adapters/filesystem/filesystem-blob-store.js";
 import { loadServiceIdentity } from "./adapters/filesystem/service-identity.js";
@@ -24,6 +25,7 @@ import { parseTemplate } from "./box/key-template.js";
 import { Terminals } from "./box/terminals.js";
 import {
   toBoxSettings,
+  toEgressSettings,
   toFileLimits,
   toHttpSettings,
   toIdleTtlSec,
@@ -233,10 +235,16 @@ function buildBackend(config: Config, base: Base): DockerBoxBackend {
       volumes: connection.socketPath === undefined ? null : new LoopVolumes({ directory }),
     },
     engine: engine?.name ?? "local",
-    helper: new BoxdHelper({ ...base, image: HELPER_IMAGE }),
+    helper: new BoxdHelper({ ...base, image: HELPER_IMAGE, broker: buildBroker(config, base) }),
     mounts: toMountRules(config, connection.socketPath),
     socketDirectory: join(storage.directory, "run"),
   });
+}
+
+/** Null where no box has a network. */
+function buildBroker(config: Config, base: Base): HttpEgressBroker | null {
+  const settings = toEgressSettings(config);
+  return settings === null ? null : new HttpEgressBroker({ ...base, ...settings });
 }
 
 function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService {

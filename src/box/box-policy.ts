@@ -106,17 +106,11 @@ export function resolveBoxPolicy(profileName: string, operator: OperatorSettings
 
 /**
  * The settings boxes are made with.
- * @throws ServiceError `box.validation` for an unknown profile, and for a network: it cannot be enforced (box §10.6)
+ * @throws ServiceError `box.validation` for an unknown profile
  */
 export function resolveBoxSettings(profileName: string, operator: OperatorSettings): BoxSettings {
   const policy = resolveBoxPolicy(profileName, operator);
-  if (policy.network === "on")
-    throw new ServiceError(
-      "box.validation",
-      `The box profile "${profileName}" asks for a network, and this version cannot keep a networked box away from the host and private addresses.`,
-      { hint: "Use the profile default or offline_readonly, without a network.", param: "boxes.profile" },
-    );
-  return { ...policy, network: "none" };
+  return { ...policy, network: policy.network === "on" ? "broker" : "none" };
 }
 
 /**

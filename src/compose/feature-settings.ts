@@ -1,6 +1,7 @@
 /** What each feature takes from the configuration: the file's words and units become theirs. Pure. */
 
 import type { MountRules } from "../adapters/docker/mount-sources.js";
+import type { EgressSettings } from "../adapters/egress/http-egress-broker.js";
 import type { OpenAiModelSettings } from "../adapters/openai/settings.js";
 import { resolveBoxSettings } from "../box/box-policy.js";
 import type { JobsSettings } from "../box/jobs.js";
@@ -8,12 +9,14 @@ import type { Config } from "../config/config-schema.js";
 import { DEMO_MODEL_ID, type ModelConfig } from "../config/model-settings.js";
 import type { PipelineConfig } from "../config/pipeline-settings.js";
 import type { BoxSettings } from "../domain/box.js";
+import { EgressRules } from "../domain/egress-rules.js";
 import type { HttpSettings } from "../http/create-app.js";
 import type { ModelFacts } from "../runs/authorise-resources.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
 import type { Pipelines } from "../runs/resolve-binding.js";
 
 /** Idle time of persistent boxes. */
+const MIB = 1024 * 1024;
 const PERSISTENT_SEC = 7 * 86_400;
 
 const DEMO_FACTS: ModelFacts = {
@@ -91,6 +94,7 @@ export function toPipelines(defaultId: string, pipelines: readonly PipelineConfi
 export function toBoxSettings({ boxes }: Config): BoxSettings {
   return resolveBoxSettings(boxes.profile, {
     image: boxes.image,
+    network: boxes.network,
     cpus: boxes.cpus,
     memoryMb: boxes.memory_mb,
     pidsLimit: boxes.pids_limit,
@@ -106,6 +110,22 @@ export function toBoxSettings({ boxes }: Config): BoxSettings {
     })),
     env: boxes.env,
   });
+}
+
+/** What the broker lets boxes do; null where no box has a network. */
+export function toEgressSettings(config: Config): EgressSettings | null {
+  if (toBoxSettings(config).network === "none") return null;
+  const { egress } = config.boxes;
+  return {
+    rules: new EgressRules({ allowHosts: egress.allow_hosts, privateHosts: egress.private_hosts }),
+    secretHeaders: egress.secret_headers,
+    limits: {
+      maxConnections: egress.max_connections,
+      maxBytesPerHour: egress.max_mb_per_hour * MIB,
+      connectionMs: egress.connection_sec * 1000,
+      idleMs: egress.idle_sec * 1000,
+    },
+  };
 }
 
 /** Where extra mounts may come from, and what must not get into a box with them. */

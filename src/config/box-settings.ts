@@ -1,5 +1,6 @@
 /** Settings of the boxes (box §10, §11). What is not said here comes from the profile. */
 import { z } from "zod";
+import { egressSchema } from "./egress-settings.js";
 
 export const BOX_PROFILES = ["default", "offline_readonly", "network_basic", "network_extended"] as const;
 
@@ -44,9 +45,13 @@ export const boxesSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: "Whether runs may have boxes." }),
   image: z.string().min(1).max(512).default("berth-box:full").meta({ description: "Image of every box." }),
   profile: z.enum(BOX_PROFILES).default("default").meta({
-    description:
-      "Named set of limits. Profiles with a network are refused: this version gives boxes no network.",
+    description: "Named set of limits; those with a network reach hosts through the broker (`boxes.egress`).",
   }),
+  network: z.enum(["on", "off"]).nullable().default(null).meta({
+    description:
+      "Whether boxes reach hosts outside, through the broker alone; null = the profile's, and offline_readonly stays off.",
+  }),
+  egress: egressSchema.prefault({}).meta({ description: "What boxes with a network may reach." }),
   idle_ttl_sec: z.int().min(-1).max(2_592_000).default(300).meta({
     description:
       "Idle time after which a box is stopped: its processes end, its workspace is kept; 0 or less = never, and no box is paused.",

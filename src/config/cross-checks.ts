@@ -22,7 +22,6 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
   { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findBindingFaults) },
   { reads: ["pipelines", "models"], find: findModelFaults },
-  { reads: ["boxes"], find: findProfileFaults },
   { reads: ["inbound"], find: ({ inbound }) => findTotalFaults("inbound", inbound) },
   { reads: ["export"], find: ({ export: outgoing }) => findTotalFaults("export", outgoing) },
 ];
@@ -146,17 +145,6 @@ function selectedBlock({ runner, runner_config: blocks }: PipelineConfig): {
     if (config !== undefined) return { id, config };
   }
   return null;
-}
-
-function findProfileFaults({ boxes }: Settings): ConfigFault[] {
-  if (!boxes.profile.startsWith("network_")) return [];
-  return [
-    {
-      path: "boxes.profile",
-      found: `"${boxes.profile}"`,
-      allowed: "default or offline_readonly: this version gives boxes no network",
-    },
-  ];
 }
 
 function findTotalFaults(

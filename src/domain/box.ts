@@ -24,7 +24,8 @@ export interface BoxSettings {
   readonly memoryMb: number;
   readonly pidsLimit: number;
   readonly readOnlyRootfs: boolean;
-  readonly network: "none";
+  /** Every box has nothing but its loopback; `broker`: what it says to a port there is carried on by the host's list (box §10.6). */
+  readonly network: "none" | "broker";
   readonly workspaceMode: "rw" | "ro";
   /** Disk quota of the workspace in MiB; 0 = none. What enforces it is said in the status. */
   readonly workspaceQuotaMb: number;

@@ -50,6 +50,11 @@ export function readEgressTarget(text: string, standardPort: number | null): Egr
   return host === "" ? null : { host, port };
 }
 
+/** Whether a text of the right form names a host that there can be. */
+export function isEgressEntry(text: string): boolean {
+  return readEgressTarget(text.replace(/^\./u, ""), WEB_PORTS[0] ?? null) !== null;
+}
+
 interface Entry {
   readonly host: string;
   readonly isSuffix: boolean;

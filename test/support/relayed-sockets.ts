@@ -1,4 +1,5 @@
 /** Stands where a box's relay stands: programs of the test connect to a port, and what they say comes to a broker. */
+import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import type { BoxEgress, EgressBroker, RelayedConnection } from "../../src/ports/egress-broker.js";
 import type { CallOptions } from "../../src/ports/options.js";
@@ -71,32 +72,28 @@ class SocketConnection implements RelayedConnection {
 }
 
 async function* read(socket: Socket): AsyncIterable<Uint8Array> {
-  const ended = new Promise<null>((resolve) => {
-    socket.once("end", () => resolve(null));
-    socket.once("close", () => resolve(null));
-  });
   const pieces: Uint8Array[] = [];
-  let wake: () => void = () => undefined;
+  const state = { isOver: false };
+  const changes = new EventEmitter();
+  const end = (): void => {
+    state.isOver = true;
+    changes.emit("change");
+  };
+  socket.once("end", end);
+  socket.once("close", end);
   socket.on("data", (bytes: Uint8Array) => {
     socket.pause();
     pieces.push(bytes);
-    wake();
-  });
-  let isOver = false;
-  void ended.then(() => {
-    isOver = true;
-    wake();
+    changes.emit("change");
   });
   for (;;) {
     const piece = pieces.shift();
     if (piece !== undefined) yield piece;
-    else if (isOver) return;
+    else if (state.isOver) return;
     else {
-      const more = new Promise<void>((resolve) => {
-        wake = resolve;
-      });
+      const change = once(changes, "change");
       socket.resume();
-      await more;
+      await change;
     }
   }
 }

@@ -36,6 +36,8 @@ export interface BoxAccessDeps {
   readonly startedAt: string;
   /** Null for a box that was made without a place to dial in. */
   readonly sockets?: SocketTransport | null | undefined;
+  /** Whose box it is, where the egress broker carries its network. */
+  readonly egress?: HelperGround["egress"];
 }
 
 /** What became of a command whose worker went silent. */
@@ -82,6 +84,10 @@ export class BoxAccess implements HelperGround {
       this.#deps.logger.warn({ container: this.container }, "The use of a workspace is unknown.", error);
       return null;
     }
+  }
+
+  get egress(): HelperGround["egress"] {
+    return this.#deps.egress;
   }
 
   /** When the life of the container began that this is about, as the engine says it. */

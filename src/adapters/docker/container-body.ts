@@ -95,7 +95,8 @@ export function makeBoxBody({
     ...ownerLabels({ serviceId, sessionId: place.sessionId, tenant: place.tenant }),
     [LABEL.uid]: String(place.uid),
     [LABEL.quota]: String(settings.workspaceQuotaMb),
-    [LABEL.settings]: fingerprint([body, settings.workspaceQuotaMb]),
+    ...(settings.network === "broker" ? { [LABEL.network]: settings.network } : {}),
+    [LABEL.settings]: fingerprint([body, settings.workspaceQuotaMb, ...networkOf(settings)]),
   };
   if (helper === null) return { ...body, Labels: labels };
   // The fingerprint is about what was asked for; how the box is served may differ from one container to the next.
@@ -226,6 +227,11 @@ for name in ${BOX_HOME} ${TOOL_RESULTS_DIR} ${WORKSPACE_ROOT}/inbox ${WORKSPACE_
 done
 chmod 0700 .
 chown "$1:$1" .`;
+
+/** For the engine every box has the same network: none. */
+function networkOf({ network }: BoxSettings): readonly string[] {
+  return network === "none" ? [] : [network];
+}
 
 function fingerprint(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");

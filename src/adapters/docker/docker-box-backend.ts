@@ -215,6 +215,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     // One that was made without it has nothing to start.
     const handle =
       view.Config.Labels[LABEL.helper] === undefined ? null : await this.#helpers?.lease(access, options);
+    if (handle === null && view.Config.Labels[LABEL.network] !== undefined) throw this.#noNetwork();
     return handle ?? new DockerBoxHandle({ ...this.#deps, access });
   }
 
@@ -283,6 +284,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const { serviceId } = this.#deps;
     const extraMounts = await this.#resolveMounts(settings);
     const helper = (await this.#helpers?.mount(options)) ?? null;
+    if (helper === null && settings.network !== "none") throw this.#noNetwork();
     const channel = helper === null ? null : ((await this.#sockets?.make(place.container)) ?? null);
     return makeBoxBody({
       serviceId,
@@ -306,6 +308,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       container: place.container,
       uid: place.uid,
       startedAt: view.State.StartedAt,
+      egress: view.Config.Labels[LABEL.network] === undefined ? null : { sessionId: place.sessionId },
       disk: await this.#volumes.meter(place, quotaMib, options),
       limits: {
         memoryMb: view.HostConfig.Memory / MIB,
@@ -313,6 +316,14 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
         quotaMib,
         entries: this.#quota.entries,
       },
+    });
+  }
+
+  /** Without the helper nothing could hold the box to its list of hosts (box §10.6). */
+  #noNetwork(): ServiceError {
+    const reason = this.#helpers?.trouble ?? "The service is set up without it.";
+    return new ServiceError("box.readiness", `A box with a network needs its helper. ${reason}`, {
+      hint: "Build the helper with `npm run image -- --target boxd`, or set boxes.network to off.",
     });
   }
 

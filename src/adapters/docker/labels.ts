@@ -10,6 +10,8 @@ export const LABEL = {
   tenant: "berth.tenant",
   uid: "berth.uid",
   settings: "berth.settings",
+  /** Only where the egress broker carries the box's network. */
+  network: "berth.network",
   /** MiB that the workspace may hold; 0 = no quota. */
   quota: "berth.quota_mb",
   /** Version of the helper that is mounted, or that the volume holds. */

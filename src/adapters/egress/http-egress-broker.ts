@@ -17,10 +17,14 @@ import { serveTunnel } from "./tunnel.js";
 const MAX_HEADER_BYTES = 16_384;
 const MAX_REQUESTS_PER_CONNECTION = 100;
 
-export interface HttpEgressBrokerDeps {
+/** What the operator decides. */
+export interface EgressSettings {
   readonly rules: EgressRules;
   readonly limits: EgressLimits;
   readonly secretHeaders: readonly SecretHeader[];
+}
+
+export interface HttpEgressBrokerDeps extends EgressSettings {
   readonly logger: Logger;
   readonly clock: Clock;
   /** The system's if not given. */

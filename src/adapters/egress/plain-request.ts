@@ -82,19 +82,22 @@ interface CheckedRequest extends ParsedRequest {
 }
 
 /** @returns null for a request that a proxy must not understand in its own way */
-function readRequest({ url = "", method, rawHeaders, headers }: IncomingMessage): ParsedRequest | null {
+function readRequest(request: IncomingMessage): ParsedRequest | null {
+  const { url = "", method, rawHeaders } = request;
   const [, authority = "", rest = ""] = /^http:\/\/([^/?#]*)([/?][^#]*)?$/iu.exec(url) ?? [];
   const target = readEgressTarget(authority, HTTP_PORT);
-  if (target === null || method === "TRACE") return null;
   const hosts = valuesOf(rawHeaders, "host");
-  const encodings = valuesOf(rawHeaders, "transfer-encoding");
-  const isAmbiguous =
-    hosts.length > 1 ||
-    encodings.length > 1 ||
-    (encodings.length === 1 && (encodings[0]?.toLowerCase() !== "chunked" || "content-length" in headers));
-  const named = hosts[0] === undefined ? target : readEgressTarget(hosts[0], HTTP_PORT);
-  if (isAmbiguous || named === null || named.host !== target.host || named.port !== target.port) return null;
+  if (target === null || method === "TRACE" || hosts.length > 1 || hasOddFraming(request)) return null;
+  const named = readEgressTarget(hosts[0] ?? authority, HTTP_PORT);
+  if (named?.host !== target.host || named.port !== target.port) return null;
   return { target, authority, path: rest.startsWith("/") ? rest : `/${rest}` };
+}
+
+/** Node takes more than one reading of where a body ends for valid. */
+function hasOddFraming({ rawHeaders, headers }: IncomingMessage): boolean {
+  const encodings = valuesOf(rawHeaders, "transfer-encoding");
+  if (encodings.length === 0) return false;
+  return encodings.length > 1 || encodings[0]?.toLowerCase() !== "chunked" || "content-length" in headers;
 }
 
 function valuesOf(rawHeaders: readonly string[], name: string): string[] {
@@ -107,18 +110,7 @@ async function send(
   request: IncomingMessage,
   { signal }: CallOptions,
 ): Promise<IncomingMessage | null> {
-  const isChunked = request.headers["transfer-encoding"] !== undefined;
-  const passed = passOn(
-    request,
-    secrets === null ? new Set() : new Set([...REVEALING_HEADERS, ...secrets.headers.keys()]),
-  );
-  const headers: OutgoingHttpHeaders = {
-    ...passed,
-    ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
-    ...(secrets === null ? {} : { "accept-encoding": "identity", ...Object.fromEntries(secrets.headers) }),
-    host: authority,
-    connection: "close",
-  };
+  const headers = { ...headersFor(request, secrets), host: authority, connection: "close" };
   return new Promise((resolve) => {
     const fail = (): void => {
       clearTimeout(timer);
@@ -144,6 +136,15 @@ async function send(
     // A body that breaks off takes the request with it.
     pipeline(request, upstream).catch(fail);
   });
+}
+
+function headersFor(request: IncomingMessage, secrets: HostSecrets | null): OutgoingHttpHeaders {
+  const framing =
+    request.headers["transfer-encoding"] === undefined ? {} : { "transfer-encoding": "chunked" };
+  if (secrets === null) return { ...passOn(request, new Set()), ...framing };
+  const left = new Set([...REVEALING_HEADERS, ...secrets.headers.keys()]);
+  const added = Object.fromEntries(secrets.headers);
+  return { ...passOn(request, left), ...framing, "accept-encoding": "identity", ...added };
 }
 
 /** Node refuses paths and headers that it would not send. */

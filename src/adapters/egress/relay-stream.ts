@@ -20,7 +20,7 @@ export class RelayStream extends Duplex {
   receivedBytes = 0;
   readonly budget: ByteBudget;
   readonly #connection: RelayedConnection;
-  readonly #source: AsyncIterator<Uint8Array, void>;
+  readonly #source: AsyncIterator<Uint8Array, unknown>;
   readonly #life = new AbortController();
   readonly #idleMs: number;
   readonly #total: NodeJS.Timeout;
@@ -50,11 +50,11 @@ export class RelayStream extends Duplex {
   override _write(chunk: Uint8Array, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
     this.receivedBytes += chunk.length;
     if (!this.#count(chunk.length)) done(spent());
-    else this.#after(this.#connection.write(chunk, this.#life), done);
+    else void this.#finish(this.#connection.write(chunk, this.#life), done);
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.#after(this.#connection.end(this.#life), done);
+    void this.#finish(this.#connection.end(this.#life), done);
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
@@ -80,15 +80,15 @@ export class RelayStream extends Duplex {
     }
   }
 
-  #after(work: Promise<void>, done: (error?: Error | null) => void): void {
-    work.then(
-      () => {
-        if (!this.destroyed) this.#rearm();
-        done();
-      },
-      (error: unknown) =>
-        done(error instanceof Error ? error : new Error("The connection broke off.", { cause: error })),
-    );
+  async #finish(work: Promise<void>, done: (error?: Error | null) => void): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      done(error instanceof Error ? error : new Error("The connection broke off.", { cause: error }));
+      return;
+    }
+    if (!this.destroyed) this.#rearm();
+    done();
   }
 
   #count(bytes: number): boolean {

@@ -4,10 +4,10 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "../../domain/errors.js";
+import { isPublicAddress } from "../../lib/address-rules.js";
 import { CleanupStack } from "../../lib/cleanup-stack.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch, OutboundFile } from "../../ports/outbound-fetch.js";
-import { isPublicAddress } from "../../lib/address-rules.js";
 import { FetchLife } from "./fetch-life.js";
 import { OutboundBody } from "./outbound-body.js";
 import { AllowedHosts, readTarget, refusal, type Target } from "./url-rules.js";

@@ -65,7 +65,7 @@ const boxShape = {
     idle_sec: z.int().nullable().meta({ description: "Since the last of them ended." }),
   }),
   image: z.string().nullable(),
-  network: z.literal("none").nullable(),
+  network: z.enum(["none", "broker"]).nullable(),
   profile: z.string(),
   limits: z.object(limitsShape).nullable(),
 };

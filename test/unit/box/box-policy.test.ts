@@ -68,17 +68,16 @@ describe("resolveBoxPolicy", () => {
 });
 
 describe("resolveBoxSettings", () => {
-  it("refuses a network with the reason, whoever asks for it", () => {
-    for (const act of [
-      () => resolveBoxSettings("network_basic", { image }),
-      () => resolveBoxSettings("network_extended", { image }),
-      () => resolveBoxSettings("default", { image, network: "on" }),
-    ]) {
-      expect(code(act)).toBe("box.validation");
-      expect(act).toThrow(/asks for a network, and this version cannot/);
-    }
+  it("gives a network through the broker only, and none where the profile locks it away", () => {
+    for (const settings of [
+      resolveBoxSettings("network_basic", { image }),
+      resolveBoxSettings("network_extended", { image }),
+      resolveBoxSettings("default", { image, network: "on" }),
+    ])
+      expect(settings.network).toBe("broker");
     expect(resolveBoxSettings("network_basic", { image, network: "off" }).network).toBe("none");
     expect(resolveBoxSettings("offline_readonly", { image, network: "on" }).network).toBe("none");
+    expect(code(() => resolveBoxSettings("nope", { image }))).toBe("box.validation");
   });
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   toBoxSettings,
+  toEgressSettings,
   toFileLimits,
   toHttpSettings,
   toIdleTtlSec,
@@ -53,6 +54,25 @@ describe("what features take from the configuration", () => {
   it("lets the operator's box settings replace the profile's", () => {
     const settings = toBoxSettings(configOf({ boxes: { memory_mb: 300, workspace_mb: 0 } }));
     expect(settings).toMatchObject({ memoryMb: 300, workspaceQuotaMb: 0, cpus: 1, network: "none" });
+  });
+
+  it("gives the broker its rules only where boxes have a network", () => {
+    expect(toEgressSettings(configOf({ boxes: { egress: { allow_hosts: ["a.test"] } } }))).toBe(null);
+    const egress = {
+      allow_hosts: [".a.test"],
+      private_hosts: ["db.test:5432"],
+      secret_headers: [{ host: "api.a.test", header: "X-Key", value: "12345678" }],
+      max_mb_per_hour: 2,
+      idle_sec: 3,
+    };
+    const settings = toEgressSettings(configOf({ boxes: { profile: "network_basic", egress } }));
+    expect(settings).toMatchObject({
+      secretHeaders: egress.secret_headers,
+      limits: { maxConnections: 32, maxBytesPerHour: 2_097_152, connectionMs: 1_800_000, idleMs: 3000 },
+    });
+    expect(settings?.rules.rule({ host: "x.a.test", port: 443 })).toBe("public");
+    expect(settings?.rules.rule({ host: "db.test", port: 5432 })).toBe("private");
+    expect(settings?.rules.rule({ host: "b.test", port: 443 })).toBe("host");
   });
 
   it("hands on what an operator adds to boxes, and where it may come from", () => {

@@ -259,7 +259,26 @@ describe("faults of a configuration", () => {
       "models: [{id: a, base_url: http://x, model: m}, {id: a, base_url: http://x, model: m}]",
       "models[1].id",
     ],
-    ["a profile needs a network", "boxes: {profile: network_basic}", "boxes.profile"],
+    [
+      "a host of the egress list is none",
+      "boxes: {egress: {allow_hosts: ['http://a.test/']}}",
+      "boxes.egress.allow_hosts[0]",
+    ],
+    [
+      "a private host is a whole domain",
+      "boxes: {egress: {private_hosts: ['.corp.test']}}",
+      "boxes.egress.private_hosts[0]",
+    ],
+    [
+      "a host has an impossible port",
+      "boxes: {egress: {allow_hosts: ['a.test:70000']}}",
+      "boxes.egress.allow_hosts[0]",
+    ],
+    [
+      "a secret header would frame the request",
+      "boxes: {egress: {secret_headers: [{host: a.test, header: Host, value: '12345678'}]}}",
+      "boxes.egress.secret_headers[0].header",
+    ],
     ["there are two engines", "boxes: {engines: [{name: a}, {name: b}]}", "boxes.engines"],
     ["a database is of another kind", "storage: {database: 'postgres://x'}", "storage.database"],
     [

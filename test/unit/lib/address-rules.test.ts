@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../../src/lib/address-rules.js";
+import { isPrivateAddress, isPublicAddress } from "../../../src/lib/address-rules.js";
 
 describe("isPublicAddress", () => {
   it.each([
@@ -44,5 +44,39 @@ describe("isPublicAddress", () => {
     "",
   ])("does not take %s as public", (address) => {
     expect(isPublicAddress(address)).toBe(false);
+  });
+});
+
+describe("isPrivateAddress", () => {
+  it.each([
+    "10.0.0.1",
+    "100.64.1.1",
+    "127.0.0.1",
+    "172.31.255.1",
+    "192.168.0.1",
+    "::1",
+    "fd00::1",
+    "fc00::1",
+  ])("takes %s as private", (address) => {
+    expect(isPrivateAddress(address)).toBe(true);
+  });
+
+  it.each([
+    "8.8.8.8",
+    "2606:4700::1111",
+    "169.254.169.254",
+    "168.63.129.16",
+    "100.100.100.200",
+    "fd00:ec2::254",
+    "fe80::1",
+    "0.0.0.0",
+    "::",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::ffff:10.0.0.1",
+    "64:ff9b::a00:1",
+    "no address",
+  ])("takes %s as something else", (address) => {
+    expect(isPrivateAddress(address)).toBe(false);
   });
 });

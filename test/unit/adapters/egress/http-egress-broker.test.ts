@@ -107,9 +107,6 @@ describe("the egress broker", () => {
     return readAll(socket);
   }
 
-  const get = (target: string, more = "", named?: string): string =>
-    `GET ${target} HTTP/1.1\r\nHost: ${named ?? new URL(target).host}\r\nConnection: close\r\n${more}\r\n`;
-
   it("sends a plain request to a listed host and gives its answer back", async () => {
     const port = await host((request, response) => {
       response.setHeader("x-seen", `${request.method} ${request.url} ${request.headers.host}`);
@@ -470,23 +467,20 @@ describe("the egress broker", () => {
     const socket = dial(proxy);
     socket.write(`CONNECT 127.0.0.1:${port} HTTP/1.1\r\n\r\n`);
     let sent = 0;
-    while (sent < 100_000_000 && socket.write(Buffer.alloc(65_536))) sent += 65_536;
-    let waits = 0;
-    while (waits < 5) {
-      const drained = await Promise.race([
-        new Promise((resolve) => {
-          socket.once("drain", () => resolve(true));
-        }),
-        delay(100, false),
-      ]);
-      waits = drained === true ? 0 : waits + 1;
-      while (drained === true && socket.write(Buffer.alloc(65_536))) sent += 65_536;
+    for (let isTaken = true; isTaken && sent < 100_000_000; ) {
+      while (socket.write(Buffer.alloc(65_536))) sent += 65_536;
+      sent += 65_536;
+      isTaken = await drains(socket);
     }
 
     expect(slow?.bytesRead).toBeLessThan(30_000_000);
     expect(sent).toBeLessThan(40_000_000);
   });
 });
+
+function get(target: string, more = "", named?: string): string {
+  return `GET ${target} HTTP/1.1\r\nHost: ${named ?? new URL(target).host}\r\nConnection: close\r\n${more}\r\n`;
+}
 
 async function readAll(socket: Socket): Promise<string> {
   const parts: Buffer[] = [];
@@ -501,6 +495,17 @@ async function readAll(socket: Socket): Promise<string> {
     });
   });
   return Buffer.concat(parts).toString("latin1");
+}
+
+/** @returns false when the socket takes nothing for a while */
+async function drains(socket: Socket): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), 500);
+    socket.once("drain", () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
 }
 
 function bodyOf(answer: string): string {
