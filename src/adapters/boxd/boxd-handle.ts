@@ -72,7 +72,7 @@ interface EndedCommand extends Ended {
 }
 
 interface Attempt {
-  readonly body: Uint8Array;
+  readonly plan: CommandPlan;
   readonly request: ExecRequest;
   /** Whether a box without room is an error. */
   readonly isLast: boolean;
@@ -92,12 +92,11 @@ export class BoxdHandle implements BoxHandle {
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     const plan = planCommand(request, MAX_COMMAND_BYTES);
-    const facts: SpawnFacts = { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null };
     options.signal.throwIfAborted();
     const notes: string[] = [];
     for (;;) {
       this.#requireOpen();
-      const exit = yield* this.#attempt({ body, request, isLast: notes.length > 0 }, options);
+      const exit = yield* this.#attempt({ plan, request, isLast: notes.length > 0 }, options);
       if (exit !== null) {
         yield { type: "exit", exit: { ...exit, notes: [...notes, ...exit.notes] } };
         return;
@@ -108,10 +107,11 @@ export class BoxdHandle implements BoxHandle {
 
   /** @returns null when the box had no room for it and now may have some */
   async *#attempt(
-    { body, request, isLast }: Attempt,
+    { plan, request, isLast }: Attempt,
     options: CallOptions,
   ): AsyncGenerator<ExecEvent, ExecExit | null> {
     const startedAt = this.#deps.clock.elapsed();
+    const facts: SpawnFacts = { timeoutMs: request.timeoutMs + SECOND_LINE_MS, input: null };
     const command = await this.#start(plan, facts, options);
     const ended = this.#timed(command, startedAt);
     const cancel = (): void => command.stop("cancelled");
