@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import { connect, createServer, type Server as NetServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { EgressLimits } from "../../../../src/adapters/egress/egress-limits.js";
 import { HttpEgressBroker } from "../../../../src/adapters/egress/http-egress-broker.js";
 import type { SecretHeader } from "../../../../src/adapters/egress/secret-headers.js";
@@ -34,10 +34,12 @@ interface Wanted {
 }
 
 describe("the egress broker", () => {
-  let life = new CleanupStack();
+  let life: CleanupStack;
+  beforeEach(() => {
+    life = new CleanupStack();
+  });
   afterEach(async () => {
     await life[Symbol.asyncDispose]();
-    life = new CleanupStack();
   });
 
   /** A broker for one box; @returns the port where the box's programs find it, and what they did. */
