@@ -33,7 +33,7 @@ export function decideOutcome(inputs: EndInputs): RunOutcome {
     endedAt: inputs.endedAt,
     message: text === "" ? null : { content: text, partial: ownError !== null },
     outboxLeft: inputs.outboxLeft,
-    attachments: inputs.attachments,
+    attachments: settleAttachments(inputs.run, inputs.attachments),
     model: progress.model,
     toolRounds: progress.toolRounds,
     usage: inputs.countedUsage.model_calls > 0 ? inputs.countedUsage : progress.usage,
@@ -101,7 +101,7 @@ export function failedOutcome({
     endedAt,
     message: text === "" ? null : { content: text, partial: true },
     outboxLeft: [],
-    attachments: run.attachments,
+    attachments: settleAttachments(run, run.attachments),
     model: run.model,
     toolRounds: run.toolRounds,
     usage: run.usage,
@@ -109,6 +109,18 @@ export function failedOutcome({
     warnings: run.warnings,
     error: toRunError(error),
   };
+}
+
+/** Of a run that has ended no attachment is on its way any more: it is in the box, or it is said why not (api §2). */
+function settleAttachments(
+  { session }: RunRecord,
+  attachments: RunRecord["attachments"],
+): RunRecord["attachments"] {
+  const reason =
+    session === null ? "The run had no box to put it into." : "The run ended before it was in the box.";
+  return attachments.map((outcome) =>
+    outcome.state === "pending" ? { ...outcome, state: "refused", path: null, reason } : outcome,
+  );
 }
 
 /** The event that ends every stream of the run; its data is the run object (api §2). */

@@ -47,6 +47,44 @@ function inputs(fields: Partial<EndInputs> = {}): EndInputs {
   };
 }
 
+const PENDING = {
+  index: 0,
+  name: "a.txt",
+  path: null,
+  bytes: 3,
+  mime_type: "text/plain",
+  state: "pending" as const,
+  reason: null,
+};
+const IMPORTED = { ...PENDING, index: 1, state: "imported" as const, path: "/workspace/inbox/run_1/1/a.txt" };
+
+describe("attachments of a run that has ended", () => {
+  const session = { id: "ses_1" as const, key: "person_42" };
+  const failures = [null, new ServiceError("cancelled", "x"), new ServiceError("runner.timeout", "x")];
+
+  it.each(failures)("are imported, or refused with the reason: %s", (failure) => {
+    const end = (run: ReturnType<typeof aRun>) =>
+      decideOutcome(inputs({ run, failure, attachments: [PENDING, IMPORTED] })).attachments;
+    expect(end(aRun({ session: null }))).toEqual([
+      { ...PENDING, state: "refused", reason: "The run had no box to put it into." },
+      IMPORTED,
+    ]);
+    expect(end(aRun({ session }))).toEqual([
+      { ...PENDING, state: "refused", reason: "The run ended before it was in the box." },
+      IMPORTED,
+    ]);
+  });
+
+  it("are so where only the record is left", () => {
+    const run = aRun({ session, attachments: [PENDING, IMPORTED] });
+    const error = new ServiceError("run.interrupted", "x");
+    expect(failedOutcome({ run, error, text: "", endedAt: 1 }).attachments).toMatchObject([
+      { state: "refused", reason: "The run ended before it was in the box." },
+      { state: "imported" },
+    ]);
+  });
+});
+
 describe("decideOutcome", () => {
   it("completes a run whose runner said so", () => {
     expect(decideOutcome(inputs())).toMatchObject({
