@@ -10,6 +10,7 @@ import { runSchema } from "../../src/domain/run.js";
 import { sendMessage } from "../support/composed-service.js";
 import { percentile, prove } from "../support/proof.js";
 import { proves } from "../support/proves.js";
+import { readStream } from "../support/read-events.js";
 import { removeOwned, serviceIdOf } from "../support/service-boxes.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { textLike } from "../support/text-like.js";
@@ -113,6 +114,13 @@ describe.skipIf(!inject("dockerAvailable"))("the service's memory", () => {
       message: { content: textLike(/629145607 bytes in total/) },
     });
     expect(run.message?.content.length).toBeLessThan(20_000);
+    const events = await readStream(await fetch(`${service.url}/v1/runs/${run.id}/events`));
+    const completed = events.find(({ type }) => type === "tool.call.completed");
+    expect(completed?.data["result"]).toMatchObject({
+      status: "completed",
+      exit_code: 0,
+      stdout_truncated: true,
+    });
     const grownMib = (peakBytes() - before) / MIB;
     expect(grownMib).toBeLessThan(50);
     const kept = { proof: "flood", limit: undefined } as const;

@@ -7,7 +7,6 @@ import { type Composed, compose } from "../../../src/compose.js";
 import { loadConfig } from "../../../src/config/load-config.js";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { sendMessage } from "../../support/composed-service.js";
-import { proves } from "../../support/proves.js";
 
 const KEY = "key-canary-0123456789abcdefghijklmn";
 const made: string[] = [];
@@ -36,7 +35,6 @@ async function answerFrom(directory: string): Promise<string | undefined> {
 
 describe("the data directory", () => {
   it("may lie in the home of the user, root's too, and may have spaces in its name", async () => {
-    proves("BOX-28");
     const home = await mkdtemp(join(homedir(), ".berth-test-"));
     const spaced = await mkdtemp(join(tmpdir(), "berth test with spaces "));
     made.push(home, spaced);

@@ -9,6 +9,7 @@ import { after, calls, failure, ScriptedModel, type Step, text } from "../../fak
 import { exports, late, outboxOf } from "../../support/agent-script.js";
 import { type ComposedService, onePipeline, standIn, startService } from "../../support/composed-service.js";
 import { json } from "../../support/http-service.js";
+import { noisePng } from "../../support/png.js";
 import { proves } from "../../support/proves.js";
 import { readStream, streamEvents } from "../../support/read-events.js";
 
@@ -44,6 +45,45 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
     controller.signal.addEventListener("abort", () => resolve(), { once: true });
   });
   return { opened, open: () => controller.abort() };
+}
+
+describe("a message with an image in its contents", () => {
+  it("leaves a mark in its place, and its base64 in no file of the data directory", async () => {
+    proves("FLOW-17");
+    using _model = await begin([text("Seen.")], {
+      models: [standIn("m1", { abilities: ["func_call", "vision"] })],
+    });
+    const bytes = Buffer.concat([noisePng(20, 20), Buffer.from("canary of the image ".repeat(50))]);
+    const data = bytes.toString("base64");
+    const contents = [
+      { type: "image_base64", name: "a.png", data },
+      { type: "image_base64", name: "b.png", data: `data:image/png;base64,${data}` },
+    ];
+    const answer = await send("/v1/runs", json({ ...HELLO, input: { text: "See", contents } }));
+    const run = runSchema.parse(await answer.json());
+    expect(run).toMatchObject({ status: "completed", attachments: [{ name: "a.png" }, { name: "b.png" }] });
+    const stored = await filesBelow(join(service?.directory ?? "", "data"));
+    const records = stored.filter(({ name }) => name.startsWith("berth.db")).map(({ content }) => content);
+    expect(records.join("")).toContain("[attachment 0: a.png, image/png");
+    expect(records.join("")).not.toContain("canary of the image");
+    expect(stored.some(({ content }) => content.includes("canary of the image"))).toBe(true);
+    for (const { content } of stored)
+      for (let at = 0; at + 40 < data.length; at += 97)
+        expect(content.includes(data.slice(at, at + 40))).toBe(false);
+  });
+});
+
+/** Every file below a directory, as latin1 text. */
+async function filesBelow(directory: string): Promise<readonly { name: string; content: string }[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map(async ({ name, parentPath }) => ({
+        name,
+        content: await readFile(join(parentPath, name), "latin1"),
+      })),
+  );
 }
 
 describe("an idempotency key", () => {

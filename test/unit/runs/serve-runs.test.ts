@@ -74,7 +74,6 @@ describe("ServeRuns: admission", () => {
   });
 
   it("keeps the inline bytes of a message out of ledger and transcript", async () => {
-    proves("FLOW-17");
     await using world = aRunWorld({ runner: new ScriptedRunner({ results: [message("Hi")] }) });
     const text = "Pretend that this is the content of an image.";
     const image = { ...aBase64File(text), kind: "image" as const, name: "a.png" };

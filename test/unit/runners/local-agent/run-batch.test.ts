@@ -144,7 +144,6 @@ describe.each(BOTH_MODES)("a batch, $mode", ({ streaming }) => {
   });
 
   it("lets a read see what an earlier call of the batch wrote", async () => {
-    proves("LOOP-21");
     let content = "nothing";
     using model = new ScriptedModel([
       calls([
@@ -172,7 +171,6 @@ describe.each(BOTH_MODES)("a batch, $mode", ({ streaming }) => {
   });
 
   it("answers an unknown tool in its place while another call still runs", async () => {
-    proves("LOOP-22");
     const stage = new Stage();
     using model = new ScriptedModel([
       calls([

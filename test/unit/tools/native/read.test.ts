@@ -203,7 +203,6 @@ describe("read of what is no text file", () => {
   });
 
   it("refuses a PDF with type, size and a way to its text, and gives no bytes", async () => {
-    proves("TOOL-11");
     const box = boxWith(aPdf(1_600_000), "/workspace/report.pdf");
     const error = await errorOf(read, box, { path: "report.pdf" });
     expect(error).toMatch(
