@@ -4,7 +4,7 @@
  * above the limit is stopped.
  */
 import { type DiskUse, MAX_ENTRIES } from "../../domain/exec-outcome.js";
-import { delay } from "../../lib/delay.js";
+import { delay, endsWithin } from "../../lib/delay.js";
 
 /** A command that is stopped when the workspace grows above its limit. */
 export interface Watched {
@@ -37,6 +37,8 @@ const MIB = 1024 * 1024;
 /** Commands that end before are not measured one by one. */
 const FIRST_MS = 100;
 const LONGEST_MS = 2000;
+/** No command waits longer for its start. */
+const BEFORE_MS = 1000;
 /** What a fast writer writes in one millisecond. */
 const BYTES_PER_MS = (400 * MIB) / 1000;
 const WORK_SHARE = 10;
@@ -64,12 +66,9 @@ export class QuotaWatch implements QuotaGuard {
    */
   async before(): Promise<DiskUse | null> {
     if (this.#deps.quotaMib === 0 || (this.#last !== null && !this.#isNear(this.#last))) return null;
-    try {
-      return await this.#measure();
-    } catch {
-      // What cannot be measured now is measured while the command runs.
-      return null;
-    }
+    // What cannot be measured now, or not in time, is measured while the command runs.
+    const measured = this.#measure().catch(() => null);
+    return (await endsWithin(measured, BEFORE_MS)) ? measured : null;
   }
 
   /** Until the command and what it left are gone. @param before what `before` said */

@@ -36,6 +36,14 @@ describe("QuotaWatch", () => {
     expect(strikes[0]).toEqual({ sizeBytes: 101 * MIB, entries: 1 });
   });
 
+  it("holds up no command for longer than a second, however long the box takes to tell what it holds", async () => {
+    const never = new Promise<DiskUse>(() => undefined);
+    const quota = new QuotaWatch({ quotaMib: 100, measure: async () => never, elapsed: () => Date.now() });
+    const before = quota.before();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(await before).toBeNull();
+  });
+
   it("lets a full workspace be cleaned up, and stops only what fills it further", async () => {
     const { quota } = watchOver([150, 150, 120, 151]);
     const strikes: DiskUse[] = [];
