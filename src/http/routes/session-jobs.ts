@@ -37,7 +37,9 @@ export function sessionJobRoutes(deps: SessionJobsDeps): readonly Route[] {
       const { body } = await json.readAs(startJobSchema, exchange);
       const { workdir = "/workspace", env = {}, ...rest } = body;
       const request = { ...rest, workdir: readWorkspacePath(workdir), env };
-      exchange.response.json(toJob(session.id, await jobs.start(session, request, exchange)));
+      exchange.response.json(
+        toJob(session.id, await jobs.start(session, request, { signal: exchange.signal })),
+      );
     }),
     implement(listJobs, async (exchange) => {
       const { session, jobs } = await find(exchange);

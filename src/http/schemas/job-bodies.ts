@@ -30,6 +30,10 @@ export const jobInputSchema = z
     encoding: z.enum(["text", "base64"]).default("text"),
     end: z.boolean().default(false).meta({ description: "Close the input after the data." }),
   })
+  .refine(({ data, encoding }) => encoding === "text" || z.base64().safeParse(data).success, {
+    path: ["data"],
+    message: "Expected base64",
+  })
   .meta({ id: "JobInput" });
 
 export const jobOutputQuery = z.strictObject({

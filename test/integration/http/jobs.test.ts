@@ -69,6 +69,7 @@ describe("jobs over HTTP", () => {
     expect(
       jobSchema.parse(await (await send("default", { data: "dHdvCg==", encoding: "base64" })).json()).id,
     ).toBe("default");
+    expect((await send("default", { data: "no base64!", encoding: "base64" })).status).toBe(400);
     await send("default", { end: true });
     const rest = await output("default", "after=4&wait_sec=5");
     expect(rest.output).toEqual([{ stream: "stdout", text: "two\n" }]);

@@ -559,6 +559,7 @@ describe("the reaper", () => {
   });
 
   it("rests nothing when the idle limit is 0 or less", async () => {
+    proves("BOX-05");
     vi.useFakeTimers();
     service = aService({ idleTtlSec: -1 });
     await service.start(ENDLESS);
