@@ -16,6 +16,7 @@ import { lineTail } from "./lib/commands.mjs";
 import { Engine, EngineError } from "./lib/engine.mjs";
 import { EXIT, Failure, runMain } from "./lib/failure.mjs";
 import { withLock } from "./lib/lock.mjs";
+import { removeOldHelpers } from "./lib/old-helpers.mjs";
 import { elapsed, Progress, say } from "./lib/progress.mjs";
 import { packFolder } from "./lib/tar.mjs";
 
@@ -46,6 +47,7 @@ export async function buildBoxImage({ target = "full", base, fresh = false } = {
     const missing = fresh ? images : await tagExisting(engine, images);
     if (missing.length === 0) return say(`Box image is there: ${namesOf(images)}.`);
     await build(engine, { images: missing, base, fresh });
+    await removeOldHelpers(engine);
   });
 }
 

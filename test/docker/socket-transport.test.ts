@@ -26,6 +26,10 @@ function restarted(engine: TestEngine, socketDirectory: string | null): DockerBo
   });
 }
 
+async function shell(box: BoxHandle, text: string): Promise<string> {
+  return (await run(box, ["sh", "-c", text])).stdout;
+}
+
 describe.skipIf(!hasEngine())("a box whose helper dials in", () => {
   let engine: TestEngine;
 
@@ -36,7 +40,6 @@ describe.skipIf(!hasEngine())("a box whose helper dials in", () => {
 
   const helpers = async (container: string) =>
     (await engine.processes(container)).filter((line) => line.includes("/opt/berth/boxd serve"));
-  const shell = async (box: BoxHandle, text: string) => (await run(box, ["sh", "-c", text])).stdout;
 
   it("has nothing to connect to while it works, can change nothing there, and leaves nothing behind", async () => {
     const { place, box } = await engine.startBox();
