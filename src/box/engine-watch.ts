@@ -154,7 +154,8 @@ export class EngineWatch implements AsyncDisposable {
 
   async #settled({ signal }: CallOptions): Promise<void> {
     const proving = this.#proving;
-    const leftMs = this.#patientUntilMs - this.#deps.clock.elapsed();
+    // Clocks have fractions, timers have none.
+    const leftMs = Math.ceil(this.#patientUntilMs - this.#deps.clock.elapsed());
     if (proving === null || leftMs <= 0) return;
     using linked = linkSignals(signal, AbortSignal.timeout(leftMs));
     await new Promise<void>((resolve) => {

@@ -118,13 +118,16 @@ describe("the self-check of the engine watch", () => {
     const first = watch.current(ENDLESS);
     await begun.opened;
     const isEarly = await endsWithin(first, 20);
-    world.clock.advance(5000);
+    world.clock.advance(0.5);
+    const second = watch.current(ENDLESS);
+    world.clock.advance(4999.5);
     expect([isEarly, await watch.current(ENDLESS)]).toMatchObject([
       false,
       { state: "available", controls: [], facts: { warnings: [textLike(/self-check has no answer yet/)] } },
     ]);
     gate.open();
-    expect(await first).toMatchObject({ state: "available", controls: [{ name: "network-none" }] });
+    for (const waited of [first, second])
+      expect(await waited).toMatchObject({ state: "available", controls: [{ name: "network-none" }] });
   });
 
   it("lets go of a caller who gives up", async () => {
