@@ -4,6 +4,7 @@ import { BoxdHelper } from "./adapters/boxd/boxd-helper.js";
 import { DemoModel } from "./adapters/demo/demo-model.js";
 import { DockerBoxBackend } from "./adapters/docker/docker-box-backend.js";
 import { parseEngineAddress } from "./adapters/docker/engine-connection.js";
+import { HostReserve } from "./adapters/docker/host-reserve.js";
 import { HttpEgressBroker } from "./adapters/egress/http-egress-broker.js";
 import { sniffMimeType } from "./adapters/file-types/sniff-mime-type.js";
 import { FilesystemBlobStore } from "./adapters/filesystem/filesystem-blob-store.js";
@@ -72,6 +73,8 @@ import { offerNativeTools } from "./tools/tool-catalog.js";
 
 /** Holds the in-box helper; made by `npm run image`. */
 const HELPER_IMAGE = "berth-boxd:latest";
+/** Where an engine keeps plain volumes unless it was told otherwise. */
+const ENGINE_ROOT = "/var/lib/docker";
 /** Milliseconds for everything that asks an engine while the service starts. */
 const START_MS = 30_000;
 /** Milliseconds for answers that are on their way when the port closes. */
@@ -225,6 +228,11 @@ function buildBackend(config: Config, base: Base): DockerBoxBackend {
   const [engine] = boxes.engines;
   const connection = parseEngineAddress(engine?.host ?? "");
   const directory = join(storage.directory, "workspaces");
+  const reserve = new HostReserve({
+    places: [storage.directory, ENGINE_ROOT],
+    reserveMib: boxes.disk_reserve_mb,
+    elapsed: () => base.clock.elapsed(),
+  });
   return new DockerBoxBackend({
     ...base,
     connection,
@@ -233,6 +241,7 @@ function buildBackend(config: Config, base: Base): DockerBoxBackend {
       entries: boxes.workspace_entries,
       image: boxes.image,
       volumes: connection.socketPath === undefined ? null : new LoopVolumes({ directory }),
+      reserve: connection.socketPath === undefined ? null : reserve,
     },
     engine: engine?.name ?? "local",
     helper: new BoxdHelper({ ...base, image: HELPER_IMAGE, broker: buildBroker(config, base) }),

@@ -22,7 +22,10 @@ const FAULTS: Readonly<Record<FileFault, { readonly code: ErrorCode; readonly sa
   denied: { code: "box.validation", says: "cannot be changed by the box user" },
   exists: { code: "box.conflict", says: "was made by something else at the same time" },
   changed: { code: "box.conflict", says: "was changed by something else at the same time" },
-  no_space: { code: "box.quota", says: "was not written: the workspace has no space left" },
+  no_space: {
+    code: "box.quota",
+    says: "was not written: the workspace, or the disk of the machine, has no space left",
+  },
 };
 
 /** One sentence for a fault; every violation of the boundary says "escapes". */

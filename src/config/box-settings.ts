@@ -86,6 +86,11 @@ export const boxesSchema = z.strictObject({
   workspace_entries: z.int().min(1000).max(1_000_000).default(100_000).meta({
     description: "Files and directories that a workspace may hold.",
   }),
+  disk_reserve_mb: z.int().min(0).max(1_048_576).default(2048).meta({
+    description:
+      "What boxes leave free of the disk that keeps the workspaces: below it no workspace is made, nothing is imported, and commands that write are stopped; 0 = none.",
+    unit: "MiB",
+  }),
   quota: z.enum(["auto", "loop", "project", "watchdog"]).default("auto").meta({
     description:
       "What keeps the disk quota: a file system for each workspace (loop), a project quota of the engine's, or a watch while commands run; auto = the best that this machine can do. The status names what is in force.",

@@ -27,6 +27,8 @@ export interface DiskUse {
   readonly sizeBytes: number;
   /** Files and directories; at least so many. */
   readonly entries: number;
+  /** Whether it is the disk of the host that is down to its reserve. */
+  readonly isHostFull?: boolean | undefined;
 }
 
 /** Limits in force, for the notes. */
@@ -142,8 +144,11 @@ function quotaNotes({ by, disk }: CommandExit, limits: BoxLimits): string[] {
 }
 
 /** One sentence: limit and use of a workspace that holds what it may (box §10.5). */
-export function describeFullDisk({ sizeBytes, entries }: DiskUse, limits: BoxLimits): string {
+export function describeFullDisk(use: DiskUse, limits: BoxLimits): string {
+  const { sizeBytes, entries, isHostFull = false } = use;
   const { quotaMib, entries: maxEntries = MAX_ENTRIES } = limits;
+  if (isHostFull)
+    return `The disk of the machine is nearly full, so no box may grow: ${Math.ceil(sizeBytes / MIB)} MiB of ${quotaMib} MiB are in use in this workspace.`;
   return sizeBytes >= quotaMib * MIB
     ? `The workspace quota of ${quotaMib} MiB was reached: ${Math.ceil(sizeBytes / MIB)} MiB are in use.`
     : `The limit of ${maxEntries} files in the workspace was reached: there are at least ${entries}.`;

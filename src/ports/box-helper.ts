@@ -28,6 +28,8 @@ export interface HelperGround {
   readonly disk?: ((options: CallOptions) => Promise<VolumeUse | null>) | null | undefined;
   /** Whose box it is, where the egress broker carries its network; null or absent = it has none. */
   readonly egress?: { readonly sessionId: SessionId } | null | undefined;
+  /** Whether the disk of the engine's host is down to its reserve: nothing may grow. Never rejects. */
+  readonly isHostFull?: (() => Promise<boolean>) | undefined;
   /** Starts a helper as the box user. @throws ServiceError `box.readiness` when the box does not run */
   openChannel(options: CallOptions): Promise<BoxChannel>;
   /**

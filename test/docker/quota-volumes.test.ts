@@ -3,6 +3,8 @@ import { execFileSync } from "node:child_process";
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { HostReserve } from "../../src/adapters/docker/host-reserve.js";
+import type { QuotaMode } from "../../src/adapters/docker/quota-probe.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { run } from "../contracts/box-backend.js";
@@ -201,6 +203,48 @@ describe.skipIf(!hasLoops)("a workspace from before", () => {
     expect(exit.notes.join(" ")).toContain("The workspace quota of 20 MiB was reached");
     expect(await engine.volumes.list(FOREVER)).toEqual([]);
     await plain[Symbol.asyncDispose]();
+  });
+});
+
+describe.skipIf(!hasEngine())("the reserve of the host's disk", () => {
+  const modes: readonly QuotaMode[] = hasLoops ? ["loop", "watchdog"] : ["watchdog"];
+  it.each(modes)("is never used up by boxes: nothing is made, imported or written (%s)", async (mode) => {
+    let reserveMib = 0;
+    const places = ["/"];
+    const elapsed = performance.now.bind(performance);
+    const small = new HostReserve({ places, reserveMib: 1, elapsed });
+    const whole = new HostReserve({ places, reserveMib: 1_000_000_000, elapsed });
+    const current = () => (reserveMib === 0 ? small : whole);
+    const reserve = {
+      isReached: async () => current().isReached(),
+      require: async () => current().require(),
+      warning: async () => current().warning(),
+    };
+    await using engine = new TestEngine("helper", null, { mode, entries: ENTRIES, reserve });
+    const { box } = await engine.startBox(SETTINGS);
+    expect((await engine.backend.probe(FOREVER)).warnings.join(" ")).not.toContain("its reserve");
+    reserveMib = 1_000_000_000;
+    const { warnings } = await engine.backend.probe(FOREVER);
+    expect(warnings.join(" ")).toContain("less than its reserve of 1000000000 MiB free");
+    await expect(engine.backend.prepareWorkspace(engine.newPlace(), SETTINGS, FOREVER)).rejects.toMatchObject(
+      {
+        code: "box.quota",
+      },
+    );
+    const [answer] = await box.files.write(
+      [{ path: "/workspace/more", mode: "create", content: oneMib(), sizeBytes: MIB }],
+      FOREVER,
+    );
+    expect(answer).toMatchObject({ ok: false, fault: "no_space" });
+    const looker = await run(box, ["sh", "-c", "sleep 1; ls / | head -1"]);
+    expect(looker.exit).toMatchObject({ exitCode: 0, notes: [] });
+    const text =
+      "sleep 0.7; i=0; while :; do i=$((i + 1)); head -c 3M /dev/zero > /workspace/s$i; sleep 0.3; done";
+    const writer = await run(box, ["sh", "-c", text], { timeoutMs: 20_000 });
+    expect(writer.exit.notes.join(" ")).toMatch(
+      /The disk of the machine is nearly full, so no box may grow: \d+ MiB/,
+    );
+    await box[Symbol.asyncDispose]();
   });
 });
 

@@ -1426,7 +1426,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-21",
     rule: "box §11.9",
     says: "ten expired boxes / reaped / directories follow the retention rule; disk use falls",
-    issue: 3,
   },
   {
     id: "BOX-22",

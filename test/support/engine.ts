@@ -7,6 +7,7 @@ import Docker from "dockerode";
 import { inject } from "vitest";
 import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
 import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
+import type { Reserve } from "../../src/adapters/docker/host-reserve.js";
 import type { QuotaMode } from "../../src/adapters/docker/quota-probe.js";
 import { LoopVolumes } from "../../src/adapters/loop-volumes/loop-volumes.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
@@ -31,6 +32,7 @@ export interface TestQuota {
   readonly entries: number;
   /** Null as for an engine on another machine; those of the test if not given. */
   readonly volumes?: null;
+  readonly reserve?: Reserve;
 }
 
 interface Served {

@@ -54,9 +54,12 @@ interface Selection<Answer> {
 
 export class BoxdFiles implements BoxFiles {
   readonly #connect: Connect;
+  readonly #isHostFull: () => Promise<boolean>;
 
-  constructor(connect: Connect) {
+  /** @param isHostFull whether nothing may grow */
+  constructor(connect: Connect, isHostFull: () => Promise<boolean> = async () => false) {
     this.#connect = connect;
+    this.#isHostFull = isHostFull;
   }
 
   async stat(paths: readonly string[], options: CallOptions): Promise<readonly StatAnswer[]> {
@@ -88,6 +91,8 @@ export class BoxdFiles implements BoxFiles {
   }
 
   async write(requests: readonly WriteRequest[], options: CallOptions): Promise<readonly WriteAnswer[]> {
+    if (requests.length > 0 && (await this.#isHostFull()))
+      return requests.map(() => ({ ok: false, fault: "no_space" }));
     const answers: WriteAnswer[] = [];
     for (const items of partition(requests.map(writeItem))) {
       const group = requests.slice(answers.length, answers.length + items.length);

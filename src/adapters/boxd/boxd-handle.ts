@@ -45,6 +45,8 @@ export interface SharedHelper {
   readonly container: string;
   readonly limits: BoxLimits;
   readonly quota: QuotaGuard;
+  /** Whether the disk of the host is down to its reserve. Never rejects. */
+  isHostFull(): Promise<boolean>;
   /** The connection to a helper that lives. */
   connect(options: CallOptions): Promise<BoxdConnection>;
   /** Ends what a lost helper may have left. @returns null when the box itself has ended */
@@ -87,7 +89,11 @@ export class BoxdHandle implements BoxHandle {
 
   constructor(deps: BoxdHandleDeps) {
     this.#deps = deps;
-    this.files = new BoxdFiles(async (options) => deps.session.connect(options));
+    const { session } = deps;
+    this.files = new BoxdFiles(
+      async (options) => session.connect(options),
+      async () => session.isHostFull(),
+    );
   }
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {

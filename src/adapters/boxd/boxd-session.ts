@@ -53,6 +53,10 @@ export class BoxdSession implements HelperSession, SharedHelper {
     return this.#deps.ground.container;
   }
 
+  async isHostFull(): Promise<boolean> {
+    return (await this.#deps.ground.isHostFull?.()) ?? false;
+  }
+
   lease(): BoxHandle {
     return new BoxdHandle({ ...this.#deps, session: this });
   }
@@ -117,10 +121,12 @@ export class BoxdSession implements HelperSession, SharedHelper {
     const { ground, clock } = this.#deps;
     const { quotaMib, entries: maxEntries } = ground.limits;
     const { disk: look = null } = ground;
-    if (look !== null) return new FullDiskWatch({ look, elapsed: () => clock.elapsed() });
+    const isHostFull = async (): Promise<boolean> => this.isHostFull();
+    if (look !== null) return new FullDiskWatch({ look, isHostFull, elapsed: () => clock.elapsed() });
     return new QuotaWatch({
       quotaMib,
       maxEntries,
+      isHostFull,
       measure: async () =>
         measureWorkspace(async (options) => this.connect(options), { ...this.#signal, maxEntries }),
       elapsed: () => clock.elapsed(),

@@ -7,10 +7,11 @@ import type { DiskUse } from "../../domain/exec-outcome.js";
 import { delay } from "../../lib/delay.js";
 import type { HelperGround } from "../../ports/box-helper.js";
 import type { VolumeUse } from "../../ports/quota-volumes.js";
-import type { QuotaGuard, Watched } from "./quota-watch.js";
+import { GROWTH_BYTES, type QuotaGuard, type Watched } from "./quota-watch.js";
 
 export interface FullDiskWatchDeps {
   readonly look: NonNullable<HelperGround["disk"]>;
+  readonly isHostFull?: (() => Promise<boolean>) | undefined;
   /** Milliseconds that never run backwards. */
   readonly elapsed: () => number;
 }
@@ -25,6 +26,8 @@ interface Watching {
   readonly mayFill: boolean;
   /** Since when it is full; null while it is not. */
   fullSince: number | null;
+  /** What the workspace held at the first look; null before it. */
+  firstBytes: number | null;
 }
 
 export class FullDiskWatch implements QuotaGuard {
@@ -43,7 +46,7 @@ export class FullDiskWatch implements QuotaGuard {
   }
 
   watch(command: Watched, before: DiskUse | null): void {
-    this.#watched.set(command, { mayFill: before === null, fullSince: null });
+    this.#watched.set(command, { mayFill: before === null, fullSince: null, firstBytes: null });
     void command.gone.then(() => this.#forget(command));
     if (this.#stop !== null) return;
     this.#stop = new AbortController();
@@ -66,20 +69,22 @@ export class FullDiskWatch implements QuotaGuard {
     try {
       for (;;) {
         await delay(EVERY_MS, { signal });
-        this.#judge(await this.#look());
+        this.#judge(await this.#look(), (await this.#deps.isHostFull?.()) ?? false);
       }
     } catch {
       // The last command has ended.
     }
   }
 
-  #judge(use: VolumeUse | null): void {
+  #judge(use: VolumeUse | null, isHostFull: boolean): void {
     if (use === null) return;
     const now = this.#deps.elapsed();
     for (const [command, watching] of this.#watched) {
+      watching.firstBytes ??= use.sizeBytes;
       watching.fullSince = use.isFull ? (watching.fullSince ?? now) : null;
-      if (watching.mayFill && watching.fullSince !== null && now - watching.fullSince >= GRACE_MS)
-        command.strike(use);
+      if (isHostFull && use.sizeBytes > watching.firstBytes + GROWTH_BYTES)
+        command.strike({ ...use, isHostFull });
+      else if (hasFilled(watching, now)) command.strike(use);
     }
   }
 
@@ -91,4 +96,8 @@ export class FullDiskWatch implements QuotaGuard {
       return null;
     }
   }
+}
+
+function hasFilled({ mayFill, fullSince }: Watching, now: number): boolean {
+  return mayFill && fullSince !== null && now - fullSince >= GRACE_MS;
 }

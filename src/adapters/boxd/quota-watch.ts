@@ -6,6 +6,9 @@
 import { type DiskUse, MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import { delay, endsWithin } from "../../lib/delay.js";
 
+/** When the host is full, a command that wrote more than this is stopped. */
+export const GROWTH_BYTES = 1024 * 1024;
+
 /** A command that is stopped when the workspace grows above its limit. */
 export interface Watched {
   /** Resolves when nothing of it is left. */
@@ -28,6 +31,7 @@ export interface QuotaWatchDeps {
   readonly quotaMib: number;
   /** `MAX_ENTRIES` if not given. */
   readonly maxEntries?: number | undefined;
+  readonly isHostFull?: (() => Promise<boolean>) | undefined;
   readonly measure: () => Promise<DiskUse>;
   /** Milliseconds that never run backwards. */
   readonly elapsed: () => number;
@@ -50,6 +54,8 @@ export class QuotaWatch implements QuotaGuard {
   readonly #deps: QuotaWatchDeps;
   /** With what the workspace may hold while it runs; null until it was measured. */
   readonly #watched = new Map<Watched, DiskUse | null>();
+  /** Of commands that run while the host is full: what the workspace held at the first look. */
+  readonly #firstBytes = new WeakMap<Watched, number>();
   #pauseMs = FIRST_MS;
   #last: DiskUse | null = null;
   #measuredAt = Number.NEGATIVE_INFINITY;
@@ -105,6 +111,7 @@ export class QuotaWatch implements QuotaGuard {
         const use = await this.#measure();
         const workMs = this.#deps.elapsed() - begun;
         this.#judge(use);
+        if ((await this.#deps.isHostFull?.()) === true) this.#judgeGrowth(use);
         const room = Math.max(0, this.#quotaBytes - use.sizeBytes);
         const roomMs = Math.min(LONGEST_MS, Math.max(FIRST_MS, room / BYTES_PER_MS));
         this.#pauseMs = Math.max((WORK_SHARE - 1) * workMs, roomMs);
@@ -124,6 +131,15 @@ export class QuotaWatch implements QuotaGuard {
     for (const [command, limit] of this.#watched)
       if (limit === null) this.#watched.set(command, this.#largest(use));
       else if (use.sizeBytes > limit.sizeBytes || use.entries > limit.entries) command.strike(use);
+  }
+
+  /** The disk of the host is down to its reserve: whoever writes is stopped, whatever the quota leaves. */
+  #judgeGrowth(use: DiskUse): void {
+    for (const command of this.#watched.keys()) {
+      const first = this.#firstBytes.get(command) ?? use.sizeBytes;
+      this.#firstBytes.set(command, first);
+      if (use.sizeBytes > first + GROWTH_BYTES) command.strike({ ...use, isHostFull: true });
+    }
   }
 
   #isNear({ sizeBytes, entries }: DiskUse): boolean {

@@ -33,6 +33,7 @@ export interface BoxAccessDeps {
   readonly limits: BoxLimits;
   /** As in `HelperGround`. */
   readonly disk?: HelperGround["disk"];
+  readonly isHostFull?: HelperGround["isHostFull"];
   readonly startedAt: string;
   /** Null for a box that was made without a place to dial in. */
   readonly sockets?: SocketTransport | null | undefined;
@@ -68,6 +69,10 @@ export class BoxAccess implements HelperGround {
 
   get disk(): HelperGround["disk"] {
     return this.#deps.disk;
+  }
+
+  get isHostFull(): HelperGround["isHostFull"] {
+    return this.#deps.isHostFull;
   }
 
   /** What is left to watch from inside: nothing where the kernel bounds the workspace. */

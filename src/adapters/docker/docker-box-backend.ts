@@ -30,6 +30,7 @@ import { missingImage, slowEngine } from "./engine-errors.js";
 import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
 import { HelperVolume } from "./helper-volume.js";
+import type { Reserve } from "./host-reserve.js";
 import { LABEL, ownerLabels, readQuotaMib, readUid, requireOwner } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
@@ -56,6 +57,8 @@ export interface QuotaSettings {
   readonly image: string;
   /** Makes file systems on the engine's host; null where the engine is on another machine. */
   readonly volumes: QuotaVolumes | null;
+  /** What boxes leave of the host's disk; null where that cannot be seen. */
+  readonly reserve?: Reserve | null | undefined;
 }
 
 export interface DockerBoxBackendDeps {
@@ -129,7 +132,9 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const quota = await this.#probe.soon(options);
     const facts = describeEngine(this.engine, { info, version: await this.#calls.version(options), quota });
     const trouble = this.#helpers?.trouble ?? null;
-    const warnings = trouble === null ? [] : [`Boxes are served without their helper: ${trouble}`];
+    const reserve = (await this.#quota.reserve?.warning()) ?? null;
+    const troubles = trouble === null ? [] : [`Boxes are served without their helper: ${trouble}`];
+    const warnings = reserve === null ? troubles : [...troubles, reserve];
     const transport = this.#helpers === null ? "worker" : this.#helpers.transport;
     return { ...facts, transport, warnings: [...facts.warnings, ...warnings] };
   }
@@ -310,6 +315,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       startedAt: view.State.StartedAt,
       egress: view.Config.Labels[LABEL.network] === undefined ? null : { sessionId: place.sessionId },
       disk: await this.#volumes.meter(place, quotaMib, options),
+      isHostFull: async () => (await this.#quota.reserve?.isReached()) ?? false,
       limits: {
         memoryMb: view.HostConfig.Memory / MIB,
         pids: view.HostConfig.PidsLimit ?? 0,

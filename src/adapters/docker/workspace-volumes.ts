@@ -11,6 +11,7 @@ import type { CallOptions } from "../../ports/options.js";
 import type { QuotaVolumes, VolumeSize } from "../../ports/quota-volumes.js";
 import type { VolumeCheck } from "./container-body.js";
 import type { EngineCalls } from "./engine-calls.js";
+import type { Reserve } from "./host-reserve.js";
 import { ownerLabels, requireOwner } from "./labels.js";
 import type { QuotaProbe } from "./quota-probe.js";
 import { bindDriver, isBound, projectCheck, projectDriver } from "./volume-driver.js";
@@ -25,6 +26,7 @@ export interface WorkspaceVolumesDeps {
   /** Null where the service can make no file systems for the engine. */
   readonly volumes: QuotaVolumes | null;
   readonly probe: QuotaProbe;
+  readonly reserve?: Reserve | null | undefined;
 }
 
 export class WorkspaceVolumes {
@@ -37,9 +39,11 @@ export class WorkspaceVolumes {
   /**
    * Makes the volume of a workspace, or finds it.
    * @returns what the preparation has to see of it; null when it is a plain directory of the engine's
+   * @throws ServiceError `box.quota` for a new one when the host's disk is down to its reserve
    */
   async make(of: Workspace, settings: BoxSettings, options: CallOptions): Promise<VolumeCheck | null> {
-    const { calls, volumes } = this.#deps;
+    const { calls, volumes, reserve = null } = this.#deps;
+    if ((await reserve?.isReached()) === true && !(await this.#exists(of, options))) await reserve?.require();
     if (volumes !== null && (await this.#isLoop(of, settings, options)))
       return this.#makeLoop(volumes, { of, settings }, options);
     const isProject = await this.#isProject(of, settings, options);
@@ -100,6 +104,11 @@ export class WorkspaceVolumes {
     const onEngine = await calls.listVolumes(label, options);
     const onHost = (await volumes?.list(options)) ?? [];
     return [...new Set([...onEngine, ...onHost])].filter((name) => !probe.isUsing(name));
+  }
+
+  async #exists(of: Workspace, options: CallOptions): Promise<boolean> {
+    const { calls, volumes } = this.#deps;
+    return ((await volumes?.has(of.volume, options)) ?? false) || calls.hasVolume(of.volume, options);
   }
 
   async #isLoop(of: Workspace, settings: BoxSettings, options: CallOptions): Promise<boolean> {

@@ -109,6 +109,13 @@ describe("describeExit", () => {
     );
   });
 
+  it("says that it is the machine's disk that is full", () => {
+    const disk = { sizeBytes: 5 * 1024 * 1024, entries: 3, isHostFull: true };
+    expect(describeExit(facts({ code: null, signal: 9, by: "quota", disk })).notes).toEqual([
+      "The disk of the machine is nearly full, so no box may grow: 5 MiB of 1024 MiB are in use in this workspace. The command was stopped with all its processes; the files stayed.",
+    ]);
+  });
+
   it("says what the settings allow of files, where they say anything", () => {
     const limits = { memoryMb: 512, pids: 128, quotaMib: 1024, entries: 500 };
     expect(describeFullDisk({ sizeBytes: 1, entries: 500 }, limits)).toBe(

@@ -74,6 +74,26 @@ describe("FullDiskWatch", () => {
     command.leave();
   });
 
+  it("stops a command that writes while the host's disk is down to its reserve, and no other", async () => {
+    let sizeBytes = 1000;
+    let isFull = false;
+    const watch = new FullDiskWatch({
+      look: async () => ({ ...ROOM, sizeBytes }),
+      isHostFull: async () => isFull,
+      elapsed: () => Date.now(),
+    });
+    const command = aCommand();
+    watch.watch(command, await watch.before());
+    await vi.advanceTimersByTimeAsync(1000);
+    isFull = true;
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(command.strikes).toEqual([]);
+    sizeBytes += 2 * 1024 * 1024;
+    await vi.advanceTimersByTimeAsync(600);
+    expect(command.strikes).toMatchObject([{ sizeBytes, isHostFull: true }]);
+    command.leave();
+  });
+
   it("looks no more when the last command is gone, and again for the next one", async () => {
     const { watch, looks } = watchOver(() => ROOM);
     const [one, two] = [aCommand(), aCommand()];
