@@ -30,7 +30,10 @@ describe.skipIf(!hasEngine())("workspaces that have expired", () => {
           settings: SETTINGS,
           profile: "default",
           maxBoxes: BOXES + 1,
+          pauseAfterSec: 0,
           idleTtlSec: 1,
+          removeAfterSec: 1,
+          warmPool: 0,
           workspaceTtlDays: 14,
         },
       );
