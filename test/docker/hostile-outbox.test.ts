@@ -12,6 +12,7 @@ import type { Run } from "../../src/domain/run.js";
 import type { ChatRequest } from "../../src/ports/chat-model.js";
 import { calls } from "../fakes/scripted-model.js";
 import { lastToolResults, late, outboxOf, runs, says } from "../support/agent-script.js";
+import type { ServedBy } from "../support/engine.js";
 import { readStream } from "../support/read-events.js";
 import { chatMessage, serviceForAll } from "../support/shared-service.js";
 
@@ -173,8 +174,11 @@ function isRefusal(result: string): boolean {
   return /^Error: Nothing was exported and nothing was removed:\n- [^\n]*$/.test(result);
 }
 
-describe.skipIf(!inject("dockerAvailable"))("a hostile outbox", () => {
+const BOTH: readonly ServedBy[] = ["helper", "engine"];
+
+describe.skipIf(!inject("dockerAvailable")).each(BOTH)("a hostile outbox, served by the %s", (servedBy) => {
   const service = serviceForAll({
+    servedBy,
     settings: { export: { max_file_bytes: LIMIT, max_total_bytes: 10 * LIMIT, max_files: 100 } },
   });
   const token = randomBytes(16).toString("hex");

@@ -7,6 +7,7 @@ import type { ChatChunk, ChatModel, ChatReply, ChatRequest } from "../../src/por
 import type { CallOptions } from "../../src/ports/options.js";
 import { ScriptedModel, type Step } from "../fakes/scripted-model.js";
 import { type ComposedService, onePipeline, standIn, startService } from "./composed-service.js";
+import { type ServedBy, TestEngine } from "./engine.js";
 import { ownedContainers, removeOwned, serviceIdOf } from "./service-boxes.js";
 
 /** The service waits for its runs when it stops. */
@@ -16,6 +17,8 @@ const HOOK_MS = 60_000;
 const EXPECTED = new Set(["The engine does not enforce everything.", "A run has failed."]);
 
 export interface SharedOptions {
+  /** `engine`: by workers that the engine starts, as where the helper cannot be had. */
+  readonly servedBy?: ServedBy;
   /** Of the local agent. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Of the one model. */
@@ -35,6 +38,7 @@ interface Parts {
   readonly model: SwitchedModel;
   readonly id: string;
   readonly engine: Docker;
+  readonly ownEngine: TestEngine | null;
 }
 
 export class SharedService implements AsyncDisposable {
@@ -42,12 +46,16 @@ export class SharedService implements AsyncDisposable {
   readonly id: string;
   readonly #service: ComposedService;
   readonly #model: SwitchedModel;
+  readonly #ownEngine: TestEngine | null;
   #linesRead = 0;
 
   static async start(options: SharedOptions = {}): Promise<SharedService> {
     const model = new SwitchedModel();
+    // The service does not own what stands in for its engine.
+    const ownEngine = options.servedBy === "engine" ? new TestEngine("engine") : null;
     const service = await startService({
       models: new Map([["m1", model]]),
+      ...(ownEngine === null ? {} : { backend: ownEngine.backend }),
       settings: {
         models: [standIn("m1", options.model)],
         pipelines: [{ ...onePipeline("m1", options.config), ...options.pipeline }],
@@ -56,11 +64,12 @@ export class SharedService implements AsyncDisposable {
       },
     });
     const id = await serviceIdOf(service.directory);
-    return new SharedService({ service, model, id, engine: options.engine ?? new Docker() });
+    return new SharedService({ service, model, id, engine: options.engine ?? new Docker(), ownEngine });
   }
 
-  private constructor({ service, model, id, engine }: Parts) {
+  private constructor({ service, model, id, engine, ownEngine }: Parts) {
     this.engine = engine;
+    this.#ownEngine = ownEngine;
     this.#service = service;
     this.#model = model;
     this.id = id;
@@ -130,6 +139,7 @@ export class SharedService implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#service[Symbol.asyncDispose]();
     await removeOwned(this.engine, this.id);
+    await this.#ownEngine?.[Symbol.asyncDispose]();
   }
 }
 
