@@ -130,6 +130,20 @@ describe("the self-check of the engine watch", () => {
       expect(await waited).toMatchObject({ state: "available", controls: [{ name: "network-none" }] });
   });
 
+  it("is waited for whatever the clock's fractions are", async () => {
+    const gate = new Gate();
+    const begun = holdChecks(gate);
+    const first = watch.current(ENDLESS);
+    await begun.opened;
+    world.clock.advance(0.25);
+    const second = watch.current(ENDLESS);
+    gate.open();
+    expect(await Promise.all([first, second])).toMatchObject([
+      { state: "available" },
+      { state: "available" },
+    ]);
+  });
+
   it("lets go of a caller who gives up", async () => {
     const gate = new Gate();
     const begun = holdChecks(gate);
