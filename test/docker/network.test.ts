@@ -12,7 +12,7 @@ import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { run } from "../contracts/box-backend.js";
 import { KeptLogger } from "../fakes/kept-logger.js";
-import { FOREVER, HELPER_IMAGE, hasEngine, TestEngine } from "../support/engine.js";
+import { HELPER_IMAGE, hasEngine, TestEngine } from "../support/engine.js";
 import { proves } from "../support/proves.js";
 
 const SECRET = "tok-fedcba9876543210";
@@ -25,9 +25,9 @@ class Outside {
   port = 0;
   dnsPort = 0;
   readonly #web = createWebServer((request, response) => {
-    this.requests.push(`${request.headers.host} ${request.url} ${request.headers["x-key"] ?? "-"}`);
-    if (request.url === "/away") response.writeHead(302, { location: `http://169.254.169.254/` });
-    response.end(`hello ${request.headers["x-key"] ?? "stranger"}`);
+    this.requests.push(`${request.headers.host} ${request.url} ${String(request.headers["x-key"] ?? "-")}`);
+    if (request.url === "/away") response.writeHead(302, { location: "http://169.254.169.254/" });
+    response.end(`hello ${String(request.headers["x-key"] ?? "stranger")}`);
   });
   readonly #dns = createSocket("udp4");
 
