@@ -11,7 +11,7 @@ describe.skipIf(!hasEngine())("DockerBoxBackend", () => {
         settings: engine.settings,
         floodBytes: 300 * 1024 * 1024,
         hasDirectoryModes: true,
-        hasProcesses: servedBy === "helper",
+        hasProcesses: servedBy !== "engine",
         newPlace: () => engine.newPlace(),
         [Symbol.asyncDispose]: async () => engine[Symbol.asyncDispose](),
       };
