@@ -40,7 +40,7 @@ describe.skipIf(!hasEngine())(`${ROUNDS} commands that do not want to end`, () =
   });
 
   const others = async (): Promise<readonly string[]> =>
-    (await engine.processes(place.container)).filter((line) => !/docker-init|boxd (hold|serve)$/.test(line));
+    (await engine.processes(place.container)).filter((line) => !/docker-init|boxd (hold|serve)/.test(line));
 
   /** Every second one is cancelled, the others run out of time. */
   async function stop(round: number): Promise<Stopped> {
