@@ -268,6 +268,7 @@ function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService
       idleTtlSec: toIdleTtlSec(config),
       removeAfterSec: config.boxes.remove_after_sec,
       warmPool: config.boxes.warm_pool,
+      requiredReuseKey: config.boxes.required_reuse_key,
       workspaceTtlDays: config.boxes.workspace_ttl_days,
     },
   );

@@ -21,7 +21,7 @@ import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import type { EngineState } from "./engine-state.js";
 import { EngineWatch } from "./engine-watch.js";
-import { findOrCreateSession, type SessionKey } from "./find-session.js";
+import { findOrCreateSession, requireKey, type SessionKey } from "./find-session.js";
 import { makeIdleSchedule } from "./idle-tiers.js";
 import { type HoldKind, OpenBoxes } from "./open-boxes.js";
 import { type BoxError, RecentErrors } from "./recent-errors.js";
@@ -45,6 +45,8 @@ export interface BoxServiceSettings {
   /** Name of the profile the settings come from; it is only shown. */
   readonly profile: string;
   readonly maxBoxes: number;
+  /** The one reuse key that may be used; null or absent = any (box §2.7). */
+  readonly requiredReuseKey?: string | null | undefined;
   /** Idle seconds after which a box is paused; ≤ 0 = never. */
   readonly pauseAfterSec: number;
   /** Idle seconds after which a box is stopped; ≤ 0 = boxes are never rested for being idle. */
@@ -128,7 +130,8 @@ export class BoxService implements AsyncDisposable {
 
   async status(options: CallOptions): Promise<BoxStatus> {
     const engine = await this.#engineState(options);
-    return describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.awakeCount });
+    const status = describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.awakeCount });
+    return { ...status, required_reuse_key: this.requiredReuseKey };
   }
 
   /** The engines that carry boxes. */
@@ -166,8 +169,17 @@ export class BoxService implements AsyncDisposable {
     return describeBoxes({ ...this.#deps, defaults: this.#settings }, records, options);
   }
 
-  /** The session of a key; its record is made if there is none, and nothing on the engine. */
+  /** The one key that may be used; null = any. */
+  get requiredReuseKey(): string | null {
+    return this.#settings.requiredReuseKey ?? null;
+  }
+
+  /**
+   * The session of a key; its record is made if there is none, and nothing on the engine.
+   * @throws ServiceError `box.validation` for another key than the required one
+   */
   async findOrCreateSession(tenant: string, key: SessionKey, options: CallOptions): Promise<SessionRecord> {
+    requireKey(this.requiredReuseKey, { tenant, key });
     return findOrCreateSession(this.#deps, { tenant, key }, options);
   }
 

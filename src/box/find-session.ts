@@ -1,4 +1,5 @@
 /** Finds the session of a reuse key, or makes its record; nothing is created on the engine (box §2.5). */
+import { ServiceError } from "../domain/errors.js";
 import type { SessionRecord } from "../domain/session.js";
 import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxBackend } from "../ports/box-backend.js";
@@ -7,7 +8,7 @@ import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
 import { chooseUid, FIRST_UID, volumeName } from "./box-names.js";
-import type { ReuseKey } from "./reuse-key.js";
+import { plainReuseKey, type ReuseKey } from "./reuse-key.js";
 
 export interface RecordDeps {
   readonly backend: Pick<BoxBackend, "engine">;
@@ -73,4 +74,17 @@ export async function makeSession(
 async function freeUid(sessions: SessionStore): Promise<number> {
   const taken = new Set((await sessions.listAll()).map(({ uid }) => uid));
   return chooseUid(taken) ?? FIRST_UID;
+}
+
+/** @throws ServiceError `box.validation` when another key is required (box §2.7) */
+export function requireKey(required: string | null, { tenant, key }: SessionOf): void {
+  if (required === null || plainReuseKey(required, tenant).identity === key.identity) return;
+  throw new ServiceError(
+    "box.validation",
+    `The reuse key "${key.key.slice(0, 100)}" is not the required one.`,
+    {
+      hint: `Use the key "${required}", which the operator requires (boxes.required_reuse_key).`,
+      param: "reuse_key",
+    },
+  );
 }

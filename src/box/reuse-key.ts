@@ -140,3 +140,8 @@ function findValueEnd(rest: string, next: TemplatePart | undefined): number {
   const found = rest.indexOf(next.separator.sign);
   return found < 0 ? -1 : found - next.separator.at;
 }
+
+/** @throws ServiceError as `keyAsTemplate` */
+export function plainReuseKey(key: string, tenant: string): ReuseKey {
+  return renderReuseKey(keyAsTemplate(key), {}, tenant);
+}

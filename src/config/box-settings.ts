@@ -99,6 +99,11 @@ export const boxesSchema = z.strictObject({
     description: "How long a workspace is kept after its last use; 0 = for ever.",
     unit: "days",
   }),
+  required_reuse_key: z.string().min(1).max(1024).nullable().default(null).meta({
+    description:
+      "The one reuse key of every tenant: all runs share the tenant's box of this key, whatever their templates say; null = keys come from the templates.",
+    allowed: "1 to 1024 characters, or null",
+  }),
   cpus: z.number().positive().max(1024).nullable().default(null).meta({
     description: "CPUs of a box; null = the profile's.",
   }),

@@ -17,7 +17,7 @@ import type { Caller, MessageRequest } from "./run-request.js";
 export interface AdmitDeps {
   readonly plan: PlanDeps;
   readonly prepare: PrepareDeps;
-  readonly boxes: Pick<BoxService, "findOrCreateSession">;
+  readonly boxes: Pick<BoxService, "findOrCreateSession" | "requiredReuseKey">;
   readonly ids: IdSource;
   readonly clock: Clock;
 }
@@ -48,6 +48,7 @@ export async function admitMessage(
     eventId,
     eventType: "message.received" as const,
     params,
+    requiredKey: deps.boxes.requiredReuseKey,
   };
   const key = planSession(runner.planBox(binding.config), resources, facts);
   const conversation = conversationKey(request.chat, binding.pipeline, params);

@@ -1,5 +1,5 @@
 /** Which session a run belongs to: rendered when the message is admitted, so that a bad template costs nothing (box §2.3, §4.5). */
-import { type ReuseKey, renderReuseKey } from "../box/reuse-key.js";
+import { plainReuseKey, type ReuseKey, renderReuseKey } from "../box/reuse-key.js";
 import { buildTemplateVariables } from "../box/template-variables.js";
 import type { Chat, EventType } from "../domain/event.js";
 import type { RunId } from "../domain/ids.js";
@@ -15,6 +15,8 @@ export interface SessionFacts {
   readonly eventId: string;
   readonly eventType: EventType;
   readonly params: Readonly<Record<string, unknown>>;
+  /** The one key that the operator allows; null = any. */
+  readonly requiredKey: string | null;
 }
 
 /**
@@ -28,6 +30,8 @@ export function planSession(
   facts: SessionFacts,
 ): ReuseKey | null {
   if (plan === null || !resources.tools.some((tool) => BOX_TOOLS.has(tool.tool_name))) return null;
+  // The template is not looked at then, whatever is wrong with it (box §2.7).
+  if (facts.requiredKey !== null) return plainReuseKey(facts.requiredKey, facts.tenant);
   const variables = buildTemplateVariables({
     chat: facts.chat,
     actorId: facts.chat.sender_id,

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { sniffMimeType } from "../../src/adapters/file-types/sniff-mime-type.js";
 import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/open-memory-stores.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import type { BoxLease } from "../../src/box/box-lease.js";
 import { BOX_NOTES } from "../../src/box/box-notes.js";
-import { BoxService } from "../../src/box/box-service.js";
+import { BoxService, type BoxServiceSettings } from "../../src/box/box-service.js";
 import { type ExportDeps, exportFiles } from "../../src/box/export-files.js";
 import { type ImportRequest, importAttachments } from "../../src/box/import-attachments.js";
 import { keyAsTemplate, renderReuseKey } from "../../src/box/reuse-key.js";
@@ -47,7 +48,7 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     await engine[Symbol.asyncDispose]();
   });
 
-  const aService = (backend = engine.backend) =>
+  const aService = (backend = engine.backend, change: Partial<BoxServiceSettings> = {}) =>
     new BoxService(
       { backend, sessions: stores.sessions, clock, ids: new RandomIdSource(), logger: engine.logger },
       {
@@ -60,6 +61,7 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
         removeAfterSec: 0,
         warmPool: 0,
         workspaceTtlDays: 14,
+        ...change,
       },
     );
 
@@ -70,6 +72,19 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     const session = await service.findOrCreateSession("main", reuseKey, FOREVER);
     return service.bind(session, runId, { ...FOREVER, settings });
   };
+
+  const use = async (command: string) => {
+    await using lease = await bind("42");
+    return [lease.notes, await exec(lease, command)];
+  };
+
+  const fill = async (key: string) => {
+    await using lease = await bind(key);
+    await exec(lease, "head -c 4000000 /dev/urandom > big");
+    return lease.session.volume;
+  };
+
+  const containers = async () => (await engine.backend.listOwned(FOREVER)).containers;
 
   const exportFrom = (lease: BoxLease, paths: readonly string[], files = lease.handle.files) => {
     const deps: ExportDeps = {
@@ -274,6 +289,54 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     expect([again.session.container, again.notes]).toEqual([kept.session.container, []]);
   });
 
+  it("keeps the workspace of a box whose container went, until the retention; then the model is told", async () => {
+    proves("BOX-27");
+    await service[Symbol.asyncDispose]();
+    service = aService(engine.backend, { idleTtlSec: 1 });
+    await service.start(FOREVER);
+    expect(await use("echo kept > kept.txt")).toEqual([[], ""]);
+    clock.advance(10 * DAY_MS);
+    await expect.poll(containers, { timeout: 20_000 }).toEqual([]);
+    expect(await use("cat kept.txt")).toEqual([[BOX_NOTES.rested], "kept\n"]);
+    clock.advance(13 * DAY_MS);
+    await expect.poll(containers, { timeout: 20_000 }).toEqual([]);
+    await service[Symbol.asyncDispose]();
+    service = aService();
+    await service.start(FOREVER);
+    expect((await engine.backend.listOwned(FOREVER)).volumes).toHaveLength(1);
+    expect(await use("cat kept.txt; rm kept.txt; echo new > new.txt")).toEqual([
+      [BOX_NOTES.rested],
+      "kept\n",
+    ]);
+    clock.advance(15 * DAY_MS);
+    await service[Symbol.asyncDispose]();
+    const [session] = await stores.sessions.listAll();
+    await engine.backend.removeContainer(session?.container ?? "", FOREVER);
+    await stores.sessions.update(session?.id ?? "ses_", { container: null });
+    service = aService();
+    await service.start(FOREVER);
+    expect(await use("ls new.txt 2>/dev/null | wc -l")).toEqual([[BOX_NOTES.expired], "0\n"]);
+  });
+
+  it("removes ten workspaces that are due, and gives their disk back; one that is not due stays", async () => {
+    proves("BOX-21");
+    await service[Symbol.asyncDispose]();
+    service = aService(engine.backend, { maxBoxes: 11, idleTtlSec: 1 });
+    await service.start(FOREVER);
+    for (let i = 0; i < 10; i += 1) await fill(`due-${i}`);
+    clock.advance(10 * DAY_MS);
+    const kept = await fill("kept");
+    const before = await usedBytes(engine);
+    clock.advance(5 * DAY_MS);
+    await expect.poll(containers, { timeout: 60_000 }).toEqual([]);
+    await service[Symbol.asyncDispose]();
+    service = aService();
+    await service.start(FOREVER);
+    expect((await engine.backend.listOwned(FOREVER)).volumes).toEqual([kept]);
+    expect(before).toBeGreaterThanOrEqual(44_000_000);
+    expect(await usedBytes(engine)).toBeLessThan(5_000_000);
+  });
+
   it("gives the disk back when workspaces are due", async () => {
     const lease = await bind("42");
     await exec(lease, "head -c 1000000 /dev/zero > big");
@@ -292,6 +355,21 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     ]);
   });
 });
+
+/** Bytes that the volumes of the service take on the engine's disk. */
+async function usedBytes({ docker, serviceId }: TestEngine): Promise<number> {
+  const usage = z.object({
+    Volumes: z.array(
+      z.object({
+        Labels: z.record(z.string(), z.string()).nullish(),
+        UsageData: z.object({ Size: z.number() }).nullish(),
+      }),
+    ),
+  });
+  const { Volumes: volumes } = usage.parse(await docker.df());
+  const own = volumes.filter(({ Labels: labels }) => labels?.["berth.service"] === serviceId);
+  return own.reduce((sum, { UsageData: data }) => sum + (data?.Size ?? 0), 0);
+}
 
 /** Attachments of these names; each holds its own number. */
 async function aRequest(

@@ -32,6 +32,30 @@ describe.skipIf(!hasEngine)("the template {global}", () => {
   });
 });
 
+describe.skipIf(!hasEngine)("a required key", () => {
+  const service = serviceForAll({
+    config: { "box-session-id-template": "{sender_id}" },
+    boxes: { required_reuse_key: "global" },
+  });
+
+  it("is told in the status and acquired by every chat, also where its template cannot be rendered", async () => {
+    proves("KEY-06");
+    const status: unknown = await (await service().fetch("/v1/boxes/status")).json();
+    expect(status).toMatchObject({ required_reuse_key: "global" });
+    using _model = service().script(
+      runs("echo shared > /workspace/note.txt"),
+      text("kept"),
+      runs("cat /workspace/note.txt"),
+      saysStdout(),
+    );
+    const first = await service().send(chatMessage("ann", "Keep this"));
+    const second = await service().send(chatMessage("bob", "What was kept?"));
+    expect(second.message?.content).toBe("shared\n");
+    expect(second.session).toEqual({ ...first.session, key: "global" });
+    expect(await service().containers()).toHaveLength(1);
+  });
+});
+
 describe.skipIf(!hasEngine)("a key that is new", () => {
   const service = serviceForAll({ config: { "box-session-id-template": "{global}" } });
 

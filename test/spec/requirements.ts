@@ -1104,7 +1104,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "KEY-06",
     rule: "box §2.7",
     says: "status demands the key `global`, template `{sender_id}` / run / `global` is acquired",
-    issue: 3,
   },
   {
     id: "KEY-07",
@@ -1457,7 +1456,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-27",
     rule: "box §11.9",
     says: "the box is expired and its container removed / message / workspace files still there until retention; after that the model is told",
-    issue: 3,
   },
   {
     id: "BOX-28",

@@ -34,15 +34,13 @@ import type { Reserve } from "./host-reserve.js";
 import { LABEL, ownerLabels, readQuotaMib, readUid, requireOwner } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
-import { type ContainerWork, removeContainer, runToEnd, SHORT_LIFE_MS } from "./run-to-end.js";
+import { type ContainerWork, removeContainer, runToEnd } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { SelfCheck } from "./self-check.js";
 import { SocketTransport } from "./socket-transport.js";
 import { WorkerScripts } from "./worker-script.js";
 import { WorkspaceVolumes } from "./workspace-volumes.js";
 
-/** A preparation container older than this was left by a crash. */
-const STALE_PREPARATION_MS = 2 * SHORT_LIFE_MS;
 const CREATION_MS = 30_000;
 const LOOK_AGAIN_MS = 100;
 const UNPAUSE_MS = 10_000;
@@ -99,7 +97,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   constructor(deps: DockerBoxBackendDeps) {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
-    this.#work = { ...deps, calls: this.#calls };
+    this.#work = { ...deps, calls: this.#calls, shortLived: new Set() };
     this.#selfCheck = new SelfCheck({ ...deps, calls: this.#calls, boxes: this });
     const { helper = null, quota = WATCHED_QUOTA, socketDirectory: directory = null, ...rest } = deps;
     this.#quota = quota;
@@ -397,9 +395,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     return running.length > 0;
   }
 
-  #isPreparing({ Labels: labels, Created: createdSec }: ContainerSummary): boolean {
-    const ageMs = this.#deps.clock.now() - createdSec * 1000;
-    return labels[LABEL.purpose] !== undefined && ageMs < STALE_PREPARATION_MS;
+  #isPreparing(summary: ContainerSummary): boolean {
+    return summary.Labels[LABEL.purpose] !== undefined && this.#work.shortLived.has(nameOf(summary));
   }
 }
 
@@ -425,9 +422,14 @@ function readState(status: string): ContainerState {
   return "stopped";
 }
 
-function describeOwned({ Names: names, State: state, Labels: labels }: ContainerSummary): OwnedContainer {
+function nameOf({ Names: names }: ContainerSummary): string {
+  return (names[0] ?? "").replace(/^\//u, "");
+}
+
+function describeOwned(summary: ContainerSummary): OwnedContainer {
+  const { State: state, Labels: labels } = summary;
   return {
-    name: (names[0] ?? "").replace(/^\//u, ""),
+    name: nameOf(summary),
     sessionId: labels[LABEL.session] ?? null,
     uid: readUid(labels),
     state: readState(state),

@@ -8,7 +8,7 @@ import type { EngineCalls } from "./engine-calls.js";
 import { missingImage, slowEngine } from "./engine-errors.js";
 
 /** What such a container may take. */
-export const SHORT_LIFE_MS = 30_000;
+const SHORT_LIFE_MS = 30_000;
 const REMOVAL_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
@@ -16,6 +16,8 @@ export interface ContainerWork {
   readonly calls: EngineCalls;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Names of the short-lived containers of this process; every other one was left by a crash. */
+  readonly shortLived: Set<string>;
 }
 
 /** @returns the exit code. @throws ServiceError `box.readiness` when the image is not there */
@@ -24,6 +26,7 @@ export async function runToEnd(
   { name, body }: { readonly name: string; readonly body: CreateBody },
   options: CallOptions,
 ): Promise<number> {
+  work.shortLived.add(name);
   try {
     if ((await work.calls.createContainer(name, body, options)) === "no_image")
       throw missingImage(body.Image);
@@ -40,12 +43,14 @@ async function discard(work: ContainerWork, name: string): Promise<void> {
     await removeContainer(work, name, { signal: new AbortController().signal });
   } catch (error) {
     work.logger.warn({ container: name }, "A short-lived container could not be removed.", error);
+  } finally {
+    work.shortLived.delete(name);
   }
 }
 
 /** Returns when the container is gone, so that its volume can be mounted elsewhere (security §3.1). */
 export async function removeContainer(
-  { calls, clock }: ContainerWork,
+  { calls, clock }: Pick<ContainerWork, "calls" | "clock">,
   name: string,
   options: CallOptions,
 ): Promise<void> {

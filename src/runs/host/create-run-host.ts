@@ -52,7 +52,12 @@ export interface HostOf {
 
 export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: HostOf): LiveHost {
   const gate = new RunGate({ runId: run.id, signal, logger: deps.logger });
-  const box = new RunBox(deps.box, { run, recorder, gate, renderKey: () => renderKey(run, plan) });
+  const box = new RunBox(deps.box, {
+    run,
+    recorder,
+    gate,
+    renderKey: () => renderKey(run, plan, deps.box.boxes.requiredReuseKey),
+  });
   const models = new ModelCalls({ gate, resources: plan.resources.models, models: deps.models });
   const tools = new ToolCalls({
     ...deps,
@@ -94,8 +99,10 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
 }
 
 /** As at the admission of the message. */
-function renderKey(run: RunRecord, { runner, binding, resources }: RunPlan): ReuseKey | null {
+function renderKey(run: RunRecord, plan: RunPlan, requiredKey: string | null): ReuseKey | null {
+  const { runner, binding, resources } = plan;
   const { id: runId, tenant, chat, eventId, params } = run;
-  const facts = { tenant, runId, chat, eventId, eventType: "message.received" as const, params };
+  const eventType = "message.received";
+  const facts = { tenant, runId, chat, eventId, eventType, params, requiredKey } as const;
   return planSession(runner.planBox(binding.config), resources, facts);
 }

@@ -32,7 +32,10 @@ import type { RunGate } from "./run-gate.js";
 
 export interface RunBoxDeps {
   readonly jobs: Pick<Jobs, "of">;
-  readonly boxes: Pick<BoxService, "bind" | "getSession" | "findOrCreateSession" | "status">;
+  readonly boxes: Pick<
+    BoxService,
+    "bind" | "getSession" | "findOrCreateSession" | "requiredReuseKey" | "status"
+  >;
   readonly runs: RunStore;
   readonly files: FileStore;
   readonly blobs: BlobStore;

@@ -179,6 +179,14 @@ describe("sessions", () => {
     expect(all.map(({ uid }) => uid)).toEqual([30_001, 30_002, 30_003, 30_004]);
   });
 
+  it("are those of the required key only, where one is required", async () => {
+    service = aService({ requiredReuseKey: "global" });
+    await expect(session("42")).rejects.toThrow(expect.objectContaining({ code: "box.validation" }));
+    expect((await service.status(ENDLESS)).required_reuse_key).toBe("global");
+    const key = renderReuseKey("{global}", {}, "main");
+    expect((await service.findOrCreateSession("main", key, ENDLESS)).key).toBe("global");
+  });
+
   it("of another tenant are not found", async () => {
     const { id } = await session("42");
     expect((await service.getSession("main", id)).id).toBe(id);

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { FIRST_UID } from "../../../src/box/box-names.js";
-import { findOrCreateSession } from "../../../src/box/find-session.js";
+import { findOrCreateSession, requireKey } from "../../../src/box/find-session.js";
+import { plainReuseKey, renderReuseKey } from "../../../src/box/reuse-key.js";
+import { textLike } from "../../support/text-like.js";
 import { aSession, aWorld, ENDLESS } from "./box-world.js";
 
 const key = { key: "person_1", identity: "ab".repeat(32) };
@@ -27,5 +29,23 @@ describe("findOrCreateSession", () => {
       Array.from({ length: 5000 }, (_none, index) => aSession({ uid: FIRST_UID + index }));
     const session = await findOrCreateSession(world, { tenant: "main", key }, ENDLESS);
     expect(session.uid).toBe(FIRST_UID);
+  });
+});
+
+const of = (text: string) => ({ tenant: "main", key: plainReuseKey(text, "main") });
+
+describe("requireKey", () => {
+  it("lets every key pass where none is required, and the required one", () => {
+    expect(() => requireKey(null, of("person_1"))).not.toThrow();
+    expect(() => requireKey("global", of("global"))).not.toThrow();
+    expect(() =>
+      requireKey("global", { tenant: "main", key: renderReuseKey("{global}", {}, "main") }),
+    ).not.toThrow();
+  });
+
+  it("refuses another key, and names the required one", () => {
+    expect(() => requireKey("global", of("person_1"))).toThrow(
+      expect.objectContaining({ code: "box.validation", hint: textLike(/"global"/) }),
+    );
   });
 });

@@ -10,6 +10,7 @@ const facts: SessionFacts = {
   eventId: "host:1",
   eventType: "message.received",
   params: { project: "p1" },
+  requiredKey: null,
 };
 const withExec = someResources({ tools: [aTool()] });
 
@@ -27,6 +28,13 @@ describe("planSession", () => {
     ["{project}", "p1"],
   ])("knows the variable %s", (template, key) => {
     expect(planSession({ template }, withExec, facts)?.key).toBe(key);
+  });
+
+  it("uses the required key, whatever the template is", () => {
+    const required = { ...facts, requiredKey: "global" };
+    const key = planSession({ template: "{nope}{{" }, withExec, required);
+    expect(key).toEqual(planSession({ template: "{global}" }, withExec, facts));
+    expect(planSession(null, withExec, required)).toBeNull();
   });
 
   it("plans no box for a runner that would not use one", () => {

@@ -5,6 +5,7 @@ import { ownerLabels } from "../../../../src/adapters/docker/labels.js";
 import { SystemClock } from "../../../../src/adapters/system/system-clock.js";
 import type { BoxSettings } from "../../../../src/domain/box.js";
 import { CountingIds } from "../../../fakes/counting-ids.js";
+import { Gate } from "../../../fakes/gate.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
 import { proves } from "../../../support/proves.js";
 import { textLike } from "../../../support/text-like.js";
@@ -72,10 +73,10 @@ const TAKEN: Answer = { status: 409, body: { message: "Conflict. The container n
 const HAS_IMAGE = { "GET /images/berth-box%3Afull/json": { status: 200, body: { Config: {} } } };
 const HAS_VOLUME = { "GET /volumes/vol": { status: 200, body: { Name: "vol", Labels: LABELS } } };
 
-const preparation = (ageSec: number) => ({
-  Names: [`/vol-prep-${ageSec}`],
+const preparation = (name: string) => ({
+  Names: [`/${name}`],
   State: "exited",
-  Created: Math.floor(Date.now() / 1000) - ageSec,
+  Created: 0,
   Labels: { ...LABELS, "berth.uid": "30001", "berth.purpose": "preparation" },
 });
 const labelled = (uid: string) => ({
@@ -214,12 +215,29 @@ describe("DockerBoxBackend", () => {
   });
 
   it("lists a preparation container only when a crash has left it", async () => {
-    await using engine = await anEngine({
-      "GET /containers/json": { status: 200, body: [preparation(5), preparation(120)] },
-      "GET /volumes": { status: 200, body: { Volumes: null } },
+    const isMaking = new Gate();
+    let ownName = "";
+    const engine = await EngineServer.listen(({ method, path, query }) => {
+      if (path === "/containers/create") {
+        ownName = query.get("name") ?? "";
+        isMaking.open();
+        return null;
+      }
+      if (path === "/containers/json" && query.get("filters")?.includes("service") === true)
+        return { status: 200, body: [preparation(ownName), preparation("left")] };
+      if (path === "/containers/json") return { status: 200, body: [] };
+      if (method === "GET" && path === "/volumes") return { status: 200, body: { Volumes: null } };
+      return { status: 200, body: { Name: "vol", Labels: LABELS } };
     });
-    const { containers } = await engine.backend.listOwned(FOREVER);
-    expect(containers).toEqual([{ name: "vol-prep-120", sessionId: "ses_1", uid: 30_001, state: "stopped" }]);
+    await using under = backendOver(engine);
+    const stop = new AbortController();
+    const preparing = under.backend.prepareWorkspace(PLACE, SETTINGS, { signal: stop.signal });
+    preparing.catch(() => undefined);
+    await isMaking.opened;
+    const { containers } = await under.backend.listOwned(FOREVER);
+    expect(containers.map(({ name }) => name)).toEqual(["left"]);
+    stop.abort(new Error("stopped"));
+    await expect(preparing).rejects.toThrow("stopped");
   });
 
   it("lists the uids of every service's boxes once", async () => {
