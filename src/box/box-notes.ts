@@ -13,12 +13,20 @@ export const BOX_NOTES = {
   workspace_lost: "The workspace of the session is not on the engine: files of earlier runs are gone.",
 } as const;
 
+/** Sessions whose notes are kept; those that wait longest are given up first. */
+const MAX_SESSIONS = 10_000;
+
 /** What was lost while no run was there to hear it: whoever wakes a box by hand leaves it to the session's next run. */
 export class UntoldNotes {
   readonly #notes = new Map<SessionId, readonly string[]>();
 
   keep(id: SessionId, notes: readonly string[]): void {
-    if (notes.length > 0) this.#notes.set(id, mergeNotes(this.#notes.get(id) ?? [], notes));
+    if (notes.length === 0) return;
+    this.#notes.set(id, mergeNotes(this.#notes.get(id) ?? [], notes));
+    for (const oldest of this.#notes.keys()) {
+      if (this.#notes.size <= MAX_SESSIONS) return;
+      this.#notes.delete(oldest);
+    }
   }
 
   /** @returns what was kept and `notes`, each sentence once; nothing is kept afterwards */

@@ -3,6 +3,8 @@ import { type ErrorCode, toServiceError } from "../domain/errors.js";
 import type { Clock } from "../ports/clock.js";
 
 const MAX_KEPT = 50;
+/** Tenants whose errors are kept; who had none for the longest time goes first. */
+const MAX_TENANTS = 1000;
 const MAX_MESSAGE_CHARS = 500;
 
 export interface BoxError {
@@ -37,7 +39,10 @@ export class RecentErrors {
       message: message.replace(/\s+/gu, " ").slice(0, MAX_MESSAGE_CHARS),
       order: this.#count,
     };
-    this.#kept.set(tenant, [...this.#of(tenant), kept].slice(-MAX_KEPT));
+    const all = [...this.#of(tenant), kept].slice(-MAX_KEPT);
+    this.#kept.delete(tenant);
+    this.#kept.set(tenant, all);
+    this.#forgetOldest();
   }
 
   /** The newest 50 of the tenant and of the engine, in the order they came. */
@@ -46,6 +51,13 @@ export class RecentErrors {
       .toSorted((one, other) => one.order - other.order)
       .slice(-MAX_KEPT)
       .map(({ timestamp, code, message }) => ({ timestamp, code, message }));
+  }
+
+  #forgetOldest(): void {
+    for (const tenant of this.#kept.keys()) {
+      if (this.#kept.size <= MAX_TENANTS) return;
+      if (tenant !== null) this.#kept.delete(tenant);
+    }
   }
 
   #of(tenant: string | null): readonly KeptError[] {

@@ -19,4 +19,14 @@ describe("UntoldNotes", () => {
     expect(untold.take("ses_a", ["two", "three"])).toEqual(["one", "two", "three"]);
     expect(untold.take("ses_a", ["four"])).toEqual(["four"]);
   });
+
+  it("are kept of a bounded number of sessions", () => {
+    const untold = new UntoldNotes();
+    for (let i = 0; i <= 10_000; i += 1) untold.keep(`ses_${i}`, ["lost"]);
+    expect([untold.take("ses_0"), untold.take("ses_1"), untold.take("ses_10000")]).toEqual([
+      [],
+      ["lost"],
+      ["lost"],
+    ]);
+  });
 });

@@ -30,6 +30,15 @@ describe("RecentErrors", () => {
     expect(errors.newest("third")).toEqual([]);
   });
 
+  it("keeps those of a bounded number of tenants, and always those of the engine", () => {
+    const errors = new RecentErrors(new FakeClock());
+    errors.add(numbered(0), null);
+    for (let i = 1; i <= 1000; i += 1) errors.add(numbered(i), `tenant-${i}`);
+    const seen = (tenant: string) => errors.newest(tenant).map(({ message }) => message);
+    expect(seen("tenant-1")).toEqual(["Error 0."]);
+    expect(seen("tenant-2")).toEqual(["Error 0.", "Error 2."]);
+  });
+
   it("says what is ours in one bounded line, and of everything else only that it failed", () => {
     const errors = new RecentErrors(new FakeClock());
     errors.add(new ServiceError("box.readiness", `two\n lines ${"x".repeat(1000)}`), "main");
