@@ -1419,7 +1419,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-20",
     rule: "box §11.11",
     says: "two services on one engine, one restarts / run of the other / unharmed; only own, dead boxes removed",
-    issue: 3,
   },
   {
     id: "BOX-21",
@@ -1430,7 +1429,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "BOX-22",
     rule: "box §11.11, 18.5",
     says: "the service is killed with SIGKILL at 20 random moments / restart / boxes in the engine = boxes in the records within 60 s",
-    issue: 3,
   },
   {
     id: "BOX-23",

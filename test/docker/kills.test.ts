@@ -1,0 +1,142 @@
+/** kill -9 of the service at random moments, with chats, spare boxes and idle boxes on their way (box §11.11, §18.5). */
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import Database from "better-sqlite3";
+import Docker from "dockerode";
+import { describe, expect, inject, it } from "vitest";
+import { z } from "zod";
+import { text } from "../fakes/scripted-model.js";
+import { runs, saysStdout } from "../support/agent-script.js";
+import { removeServiceDirectory } from "../support/data-directory.js";
+import { proves } from "../support/proves.js";
+import { ownedContainers, ownedVolumes, removeOwned, serviceIdOf } from "../support/service-boxes.js";
+import { makeDirectory, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { chatMessage, serviceForAll } from "../support/shared-service.js";
+
+const KILLS = Number(process.env["KILLS"] ?? 20);
+const SETTLE_MS = 60_000;
+const WORK = "Work.\n```bash\necho line >> /workspace/lines.txt; wc -l < /workspace/lines.txt\n```";
+const ENGINE = new Docker();
+
+const recordsSchema = z.array(
+  z.object({ container: z.string().nullable(), volume: z.string(), prepared: z.number() }),
+);
+
+/** Numbers below 1 that are the same for the same seed. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function readRecords(directory: string): z.infer<typeof recordsSchema> {
+  const database = new Database(join(directory, "data", "berth.db"), { readonly: true });
+  try {
+    return recordsSchema.parse(database.prepare("select container, volume, prepared from session").all());
+  } finally {
+    database.close();
+  }
+}
+
+/** What is on the engine and in no record, and what is in a record and not on the engine. */
+async function findDifferences(directory: string): Promise<readonly string[]> {
+  const id = await serviceIdOf(directory);
+  const containers = (await ownedContainers(ENGINE, id)).filter(
+    ({ Labels: labels }) => labels["berth.purpose"] === undefined,
+  );
+  const found = new Set(containers.flatMap(({ Names: names }) => names.map((name) => name.slice(1))));
+  const volumes = new Set(await ownedVolumes(ENGINE, id));
+  const records = readRecords(directory);
+  const named = new Set(records.flatMap(({ container }) => container ?? []));
+  const kept = new Set(records.map(({ volume }) => volume));
+  const prepared = records.filter((record) => record.prepared === 1).map(({ volume }) => volume);
+  return [
+    ...[...found].filter((name) => !named.has(name)).map((name) => `stray container ${name}`),
+    ...[...named].filter((name) => !found.has(name)).map((name) => `missing container ${name}`),
+    ...[...volumes].filter((name) => !kept.has(name)).map((name) => `stray volume ${name}`),
+    ...prepared.filter((name) => !volumes.has(name)).map((name) => `missing volume ${name}`),
+  ];
+}
+
+/** A chat's message, or the end of a session; whatever becomes of it when the service dies. */
+async function bother(service: ServiceProcess, random: () => number): Promise<void> {
+  const chat = chatMessage(String(Math.floor(random() * 6)), WORK);
+  const isDeletion = random() < 0.2;
+  try {
+    if (!isDeletion) {
+      const headers = { "content-type": "application/json" };
+      await fetch(`${service.url}/v1/runs`, { method: "POST", headers, body: JSON.stringify(chat) });
+      return;
+    }
+    const list = z.object({ data: z.array(z.object({ id: z.string() })) });
+    const { data } = list.parse(await (await fetch(`${service.url}/v1/sessions`)).json());
+    const id = data[Math.floor(random() * data.length)]?.id;
+    if (id !== undefined) await fetch(`${service.url}/v1/sessions/${id}?force=true`, { method: "DELETE" });
+  } catch {
+    // The service was killed meanwhile.
+  }
+}
+
+describe.skipIf(!inject("dockerAvailable"))("a service that is killed at random moments", () => {
+  const other = serviceForAll();
+
+  it("has after every restart the boxes of its records, and touches none of another service", async () => {
+    proves("BOX-20", "BOX-22");
+    const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
+    const random = randomFrom(seed);
+    const directory = await makeDirectory();
+    const start = async (): Promise<ServiceProcess> =>
+      startServiceProcess({
+        directory,
+        settings: {
+          boxes: {
+            image: "berth-box:slim",
+            warm_pool: 2,
+            max_boxes: 6,
+            pause_after_sec: 1,
+            idle_ttl_sec: 2,
+            remove_after_sec: 4,
+          },
+        },
+      });
+    using _model = other().script(
+      text("ready"),
+      runs("echo begun; sleep 25; echo whole"),
+      saysStdout(),
+      text("still here"),
+    );
+    expect((await other().send(chatMessage("other", "Begin"))).error).toBeNull();
+    const running = other().send(chatMessage("other", "Work"));
+    let service = await start();
+    try {
+      for (let round = 0; round < KILLS; round += 1) {
+        const botherings = Array.from({ length: 5 }, async (_none, i) => {
+          await delay(random() * 300 * i);
+          await bother(service, random);
+        });
+        await delay(random() * 2500);
+        await service.kill("SIGKILL");
+        await Promise.all(botherings);
+        service = await start();
+        const where = `round ${round} of seed ${seed}`;
+        await expect
+          .poll(async () => [where, ...(await findDifferences(directory))], {
+            timeout: SETTLE_MS,
+            interval: 200,
+          })
+          .toEqual([where]);
+      }
+      const run = await running;
+      expect(run).toMatchObject({ error: null, message: { content: "begun\nwhole\n" } });
+      const [box] = await other().containers();
+      expect((await other().send(chatMessage("other", "And now?"))).message?.content).toBe("still here");
+      expect((await other().containers()).map(({ Id: id }) => id)).toEqual([box?.Id]);
+    } finally {
+      await service.kill("SIGTERM");
+      await removeOwned(ENGINE, await serviceIdOf(directory));
+      await removeServiceDirectory(directory);
+    }
+  }, 400_000);
+});
