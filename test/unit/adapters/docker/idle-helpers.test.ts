@@ -20,7 +20,11 @@ async function removedOf(volumes: Answer, removal: Answer = { status: 204 }) {
   await using engine = await EngineServer.listen(({ method }) => (method === "GET" ? volumes : removal));
   const calls = new EngineCalls(new EngineApi({ socketPath: engine.socketPath }));
   const logger = new KeptLogger();
-  await removeIdleHelpers({ calls, clock: new SystemClock(), logger }, "berth-boxd-now", FOREVER);
+  await removeIdleHelpers(
+    { calls, clock: new SystemClock(), logger, shortLived: new Set() },
+    "berth-boxd-now",
+    FOREVER,
+  );
   const removed = engine.calls.filter(({ method }) => method === "DELETE").map(({ path }) => path);
   return { removed, asked: engine.calls[0]?.query.get("filters"), warnings: logger.lines.length };
 }
