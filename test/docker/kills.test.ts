@@ -18,6 +18,8 @@ const SETTLE_MS = 60_000;
 const WORK = "Work.\n```bash\necho line >> /workspace/lines.txt; wc -l < /workspace/lines.txt\n```";
 const ENGINE = new Docker();
 
+let service: ServiceProcess;
+
 const recordsSchema = z.array(
   z.object({ container: z.string().nullable(), volume: z.string(), prepared: z.number() }),
 );
@@ -61,19 +63,19 @@ async function findDifferences(directory: string): Promise<readonly string[]> {
 }
 
 /** A chat's message, or the end of a session; whatever becomes of it when the service dies. */
-async function bother(service: ServiceProcess, random: () => number): Promise<void> {
+async function bother(running: ServiceProcess, random: () => number): Promise<void> {
   const chat = chatMessage(String(Math.floor(random() * 6)), WORK);
   const isDeletion = random() < 0.2;
   try {
     if (!isDeletion) {
       const headers = { "content-type": "application/json" };
-      await fetch(`${service.url}/v1/runs`, { method: "POST", headers, body: JSON.stringify(chat) });
+      await fetch(`${running.url}/v1/runs`, { method: "POST", headers, body: JSON.stringify(chat) });
       return;
     }
     const list = z.object({ data: z.array(z.object({ id: z.string() })) });
-    const { data } = list.parse(await (await fetch(`${service.url}/v1/sessions`)).json());
+    const { data } = list.parse(await (await fetch(`${running.url}/v1/sessions`)).json());
     const id = data[Math.floor(random() * data.length)]?.id;
-    if (id !== undefined) await fetch(`${service.url}/v1/sessions/${id}?force=true`, { method: "DELETE" });
+    if (id !== undefined) await fetch(`${running.url}/v1/sessions/${id}?force=true`, { method: "DELETE" });
   } catch {
     // The service was killed meanwhile.
   }
@@ -109,7 +111,7 @@ describe.skipIf(!inject("dockerAvailable"))("a service that is killed at random 
     );
     expect((await other().send(chatMessage("other", "Begin"))).error).toBeNull();
     const running = other().send(chatMessage("other", "Work"));
-    let service = await start();
+    service = await start();
     try {
       for (let round = 0; round < KILLS; round += 1) {
         const botherings = Array.from({ length: 5 }, async (_none, i) => {

@@ -217,19 +217,20 @@ describe("DockerBoxBackend", () => {
   it("lists a preparation container only when a crash has left it", async () => {
     const isMaking = new Gate();
     let ownName = "";
-    const engine = await EngineServer.listen(({ method, path, query }) => {
-      if (path === "/containers/create") {
-        ownName = query.get("name") ?? "";
-        isMaking.open();
-        return null;
-      }
-      if (path === "/containers/json" && query.get("filters")?.includes("service") === true)
-        return { status: 200, body: [preparation(ownName), preparation("left")] };
-      if (path === "/containers/json") return { status: 200, body: [] };
-      if (method === "GET" && path === "/volumes") return { status: 200, body: { Volumes: null } };
-      return { status: 200, body: { Name: "vol", Labels: LABELS } };
-    });
-    await using under = backendOver(engine);
+    await using under = backendOver(
+      await EngineServer.listen(({ method, path, query }) => {
+        if (path === "/containers/create") {
+          ownName = query.get("name") ?? "";
+          isMaking.open();
+          return null;
+        }
+        if (path === "/containers/json" && query.get("filters")?.includes("service") === true)
+          return { status: 200, body: [preparation(ownName), preparation("left")] };
+        if (path === "/containers/json") return { status: 200, body: [] };
+        if (method === "GET" && path === "/volumes") return { status: 200, body: { Volumes: null } };
+        return { status: 200, body: { Name: "vol", Labels: LABELS } };
+      }),
+    );
     const stop = new AbortController();
     const preparing = under.backend.prepareWorkspace(PLACE, SETTINGS, { signal: stop.signal });
     preparing.catch(() => undefined);
