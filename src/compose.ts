@@ -333,7 +333,8 @@ function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunPa
       deadlineSec: config.runs.deadline_sec,
       hostVersion: version,
       maxFileBytes: config.export.max_file_bytes,
-      canExport: workspaceMode === "rw",
+      // Of the host; where a box may write nothing, the tool that exports is not offered (box §10.2).
+      canExport: true,
     },
   });
   const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };

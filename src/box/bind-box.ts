@@ -11,6 +11,7 @@ import { BOX_NOTES, type UntoldNotes } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
+import { importer } from "./import-at-rest.js";
 import type { HoldKind } from "./open-boxes.js";
 import { reopener } from "./reopen-box.js";
 import { sessionNotFound } from "./rest-box.js";
@@ -38,6 +39,12 @@ interface EnteredBox extends OpenedBox {
   readonly handle: BoxHandle;
 }
 
+interface HeldBox extends OpenedBox {
+  readonly handle: RevivingHandle;
+  /** Whether it ran before, so that more than its workspace may be worth something. */
+  readonly wasRunning: boolean;
+}
+
 /**
  * @throws ServiceError `box.capacity`, `box.conflict`, and what the engine fails with; then nothing is held and what
  * was made is an ordinary idle box
@@ -54,7 +61,9 @@ export async function bindBox(deps: BindDeps, request: BindRequest, options: Cal
     if (entered === null) continue;
     const { session, handle } = entered;
     const notes = deps.untold.take(id, entered.notes);
-    return makeLease(deps, { session, handle, notes, settings: request.settings, ...own }, taken.move());
+    const importFiles = importer(deps, { ...entered, settings: request.settings });
+    const facts = { session, handle, notes, settings: request.settings, ...own, importFiles };
+    return makeLease(deps, facts, taken.move());
   }
 }
 
@@ -91,14 +100,16 @@ async function holdBox(
   deps: BindDeps,
   { taken, kind, ...request }: EnterRequest & Pick<LeaseRequest, "kind"> & { readonly taken: CleanupStack },
   options: CallOptions,
-): Promise<EnteredBox | null> {
+): Promise<HeldBox | null> {
   taken.use(deps.boxes.hold(request.id, kind));
+  const startedBefore = deps.boxes.get(request.id)?.startedAt ?? null;
   const entered = await enterBox(deps, request, options);
   if (entered === null) return null;
+  const wasRunning = startedBefore !== null && deps.boxes.get(request.id)?.startedAt === startedBefore;
   taken.defer(() => touch(deps, request.id));
   const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, request, entered)));
   await touch(deps, request.id);
-  return { ...entered, handle };
+  return { ...entered, handle, wasRunning };
 }
 
 async function touch(deps: BindDeps, id: SessionId): Promise<void> {

@@ -2,8 +2,9 @@
 import type { BoxSettings } from "../domain/box.js";
 import type { SessionRecord } from "../domain/session.js";
 import type { CleanupStack } from "../lib/cleanup-stack.js";
-import type { BoxHandle } from "../ports/box-handle.js";
+import type { BoxHandle, WriteAnswer, WriteRequest } from "../ports/box-handle.js";
 import type { Logger } from "../ports/logger.js";
+import type { CallOptions } from "../ports/options.js";
 
 /** What every lease holds; that of a person at work in the box holds nothing else. */
 export interface HandLease extends AsyncDisposable {
@@ -19,6 +20,14 @@ export interface BoxLease extends HandLease {
   /** Directories of this run, empty at the beginning. */
   readonly inbox: string;
   readonly outbox: string;
+  /**
+   * Creates files from outside in the workspace, also in one that the box itself can only read.
+   * @throws ServiceError `box.conflict` where that needs the box for itself and others use it
+   */
+  readonly importFiles: (
+    files: readonly WriteRequest[],
+    options: CallOptions,
+  ) => Promise<readonly WriteAnswer[]>;
 }
 
 export interface LeaseDeps {

@@ -5,7 +5,7 @@ import type { FileFault } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import { isWithin, normaliseWorkspacePath } from "../domain/workspace-path.js";
 import type { BlobStore } from "../ports/blob-store.js";
-import type { BoxFiles, WriteAnswer } from "../ports/box-handle.js";
+import type { BoxFiles, WriteAnswer, WriteRequest } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import type { OutboundFetch } from "../ports/outbound-fetch.js";
 import { type Fetched, type FetchLimits, fetchAttachments } from "./fetch-attachments.js";
@@ -18,7 +18,8 @@ export interface ImportLimits extends FetchLimits {
 }
 
 export interface ImportDeps {
-  readonly files: BoxFiles;
+  /** `write` by the box itself, or from outside where it can only read. */
+  readonly files: Pick<BoxFiles, "stat" | "write">;
   readonly blobs: BlobStore;
   readonly outbound: OutboundFetch;
 }
@@ -132,7 +133,7 @@ function toItems({ attachments, sources, outcomes }: ImportRequest): Item[] {
 
 /** Files of an attempt before this one that are still there are used where they are (box §7.8). */
 async function findKept(
-  files: BoxFiles,
+  files: ImportDeps["files"],
   items: readonly Item[],
   options: CallOptions,
 ): Promise<readonly AttachmentOutcome[]> {
@@ -221,13 +222,28 @@ async function writeFiles(
     sizeBytes: ready.sizeBytes,
     content: readBlob(deps.blobs, { ready, unreadable }, options),
   }));
-  const answers = await deps.files.write(requests, options);
+  const answers = await writeOrRefuse(deps, requests, options);
+  if (typeof answers === "string") return of.ready.map((ready) => refuse(ready, answers, ready.sizeBytes));
   return files.map(({ ready, path }, position): AttachmentOutcome => {
     const answer = answers[position];
     if (unreadable.has(ready)) return refuse(ready, "Its bytes could not be read.", ready.sizeBytes);
     if (answer?.ok !== true) return refuse(ready, describeFault(answer), ready.sizeBytes);
     return imported(ready, path);
   });
+}
+
+/** @returns why nothing was written, where others use the box that would have to stand still for it */
+async function writeOrRefuse(
+  deps: ImportDeps,
+  requests: readonly WriteRequest[],
+  options: CallOptions,
+): Promise<readonly WriteAnswer[] | string> {
+  try {
+    return await deps.files.write(requests, options);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "box.conflict") return error.message;
+    throw error;
+  }
 }
 
 function imported({ item, fetched, sizeBytes }: Ready, path: string): AttachmentOutcome {

@@ -59,6 +59,13 @@ export class RevivingHandle implements BoxHandle {
     return this.#call((handle) => handle.spawn(request, options), options);
   }
 
+  /** Takes up the box again after the lease itself had it stopped and started; `notes` are told with the next command. */
+  async renew(notes: readonly string[], options: CallOptions): Promise<void> {
+    const reopened = await this.#reopen(options);
+    if (reopened !== null) this.#current = this.#taken.use(reopened.handle);
+    this.#untold = [...this.#untold, ...notes];
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#taken[Symbol.asyncDispose]();
   }

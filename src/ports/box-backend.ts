@@ -7,7 +7,7 @@
 import type { BoxSettings } from "../domain/box.js";
 import type { BoxControl } from "../domain/box-control.js";
 import type { SessionId } from "../domain/ids.js";
-import type { BoxHandle } from "./box-handle.js";
+import type { BoxHandle, WriteAnswer, WriteRequest } from "./box-handle.js";
 import type { CallOptions } from "./options.js";
 
 export interface EngineFacts {
@@ -84,6 +84,16 @@ export interface BoxBackend {
    * @throws ServiceError `box.readiness` when the engine cannot: then they run on
    */
   pause(container: string, options: CallOptions): Promise<void>;
+  /**
+   * Puts files into a prepared workspace whose box can only read it: owned by root, 0644 unless they say otherwise, created
+   * exclusively, one answer for each (security §7.1).
+   * @throws ServiceError `box.conflict` while the box runs: a workspace is mounted in one container at a time
+   */
+  importFiles(
+    place: BoxPlace,
+    of: { readonly settings: BoxSettings; readonly files: readonly WriteRequest[] },
+    options: CallOptions,
+  ): Promise<readonly WriteAnswer[]>;
   stop(container: string, options: CallOptions): Promise<void>;
   removeContainer(container: string, options: CallOptions): Promise<void>;
   removeWorkspace(volume: string, options: CallOptions): Promise<void>;

@@ -121,6 +121,33 @@ function describeLife(make: () => BoxesUnderTest): void {
     expect(await read(box, "/workspace/kept.txt")).toBe("kept");
   });
 
+  it("takes files into a workspace that its box can only read, while the box stands still and not before", async () => {
+    await using boxes = make();
+    const { backend } = boxes;
+    const settings: BoxSettings = { ...boxes.settings, workspaceMode: "ro" };
+    const place = boxes.newPlace();
+    const path = "/workspace/inbox/run_1/0/a b.txt";
+    await backend.prepareWorkspace(place, settings, FOREVER);
+    const files = (): readonly WriteRequest[] => [aWrite(path, "from outside"), aWrite("/etc/x", "no")];
+    const answers = await backend.importFiles(place, { settings, files: files() }, FOREVER);
+    expect(answers).toMatchObject([
+      { ok: true, entry: { path, sizeBytes: 12 } },
+      { ok: false, fault: "escapes" },
+    ]);
+    await backend.start(place, settings, FOREVER);
+    await expect(backend.importFiles(place, { settings, files: files() }, FOREVER)).rejects.toMatchObject({
+      code: "box.conflict",
+    });
+    {
+      await using box = await backend.open(place, FOREVER);
+      expect(await read(box, path)).toBe("from outside");
+    }
+    await backend.stop(place.container, FOREVER);
+    const again = await backend.importFiles(place, { settings, files: [aWrite(path, "other")] }, FOREVER);
+    expect(again).toEqual([{ ok: false, fault: "exists" }]);
+    expect(await backend.listOwned(FOREVER)).toMatchObject({ containers: [{ state: "stopped" }] });
+  });
+
   it("leaves nothing behind, and finds what is gone already no failure", async () => {
     await using boxes = make();
     const { backend, settings } = boxes;

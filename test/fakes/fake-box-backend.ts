@@ -20,6 +20,8 @@ import type {
   ExecEvent,
   ExecRequest,
   SpawnRequest,
+  WriteAnswer,
+  WriteRequest,
 } from "../../src/ports/box-handle.js";
 import type { CallOptions } from "../../src/ports/options.js";
 import { type FakeCall, type FakeCommand, runFakeCommand } from "./fake-box-commands.js";
@@ -166,6 +168,19 @@ export class FakeBoxBackend implements BoxBackend {
     await this.#begin(options);
     const container = this.#containers.get(name);
     if (container?.state === "running") container.state = "paused";
+  }
+
+  async importFiles(
+    place: BoxPlace,
+    { files }: { readonly files: readonly WriteRequest[] },
+    options: CallOptions,
+  ): Promise<readonly WriteAnswer[]> {
+    await this.#begin(options);
+    if (this.#findOwn(place)?.state === "running")
+      throw new ServiceError("box.conflict", "The workspace is mounted in a running box.");
+    const tree = this.tree(place.volume);
+    const spaceBytes = this.#options.spaceBytes ?? Number.POSITIVE_INFINITY;
+    return new FakeBoxFiles({ tree, spaceBytes, check: () => this.#check() }).write(files, options);
   }
 
   async stop(name: string, options: CallOptions): Promise<void> {

@@ -16,6 +16,8 @@ import type { DialPlan } from "./socket-transport.js";
 /** Owner of PID 1, so that the box user can neither write to its descriptors nor end it. */
 export const HOLDER_UID = 20_000;
 const HOLDER = `${HOLDER_UID}:${HOLDER_UID}`;
+const ROOT = "0:0";
+const IDLE = ["sleep", "infinity"];
 /** Where the helper's volume is mounted; nothing of a box can write there. */
 const HELPER_PLACE = "/opt/berth";
 export const HELPER_PROGRAM = `${HELPER_PLACE}/boxd`;
@@ -73,7 +75,7 @@ export function makeBoxBody({
   channel = null,
 }: BoxBodyInput): CreateBody {
   const body = {
-    ...processBody(settings.image, HOLDER, ["sleep", "infinity"]),
+    ...processBody(settings.image, HOLDER, IDLE),
     HostConfig: {
       ...isolation(seccomp),
       ...runtimeOf(settings),
@@ -191,7 +193,38 @@ export function makePreparationBody({
 }: PreparationInput): CreateBody {
   const words = [place.uid, check?.device ?? "", check?.maxBytes ?? ""].map(String);
   return {
-    ...processBody(settings.image, "0:0", ["/bin/sh", "-c", PREPARE, "prepare", ...words]),
+    ...processBody(settings.image, ROOT, ["/bin/sh", "-c", PREPARE, "prepare", ...words]),
+    ...preparation({ serviceId, place, settings, seccomp }),
+  };
+}
+
+/**
+ * The body of the short-lived container that files come through into a workspace which its box can only read: root, with
+ * the helper or, without one, with nothing but what the image has (security §7.1).
+ */
+export function makeImportBody({ helper = null, ...input }: ImportInput): CreateBody {
+  const made = preparation(input);
+  const mounts = [...made.HostConfig.Mounts, ...(helper === null ? [] : [helperMount(helper, true)])];
+  return {
+    ...processBody(input.settings.image, ROOT, helper === null ? IDLE : [HELPER_PROGRAM, "hold"]),
+    HostConfig: {
+      ...made.HostConfig,
+      Mounts: mounts,
+      PidsLimit: 64,
+      Memory: 128 * MIB,
+      MemorySwap: 128 * MIB,
+    },
+    Labels: made.Labels,
+  };
+}
+
+export interface ImportInput extends Omit<PreparationInput, "check"> {
+  readonly helper?: HelperMount | null | undefined;
+}
+
+/** What preparation containers have in common: root with the least that can give files away, and the workspace. */
+function preparation({ serviceId, place, settings, seccomp }: Omit<PreparationInput, "check">) {
+  return {
     HostConfig: {
       ...isolation(seccomp),
       ...runtimeOf(settings),

@@ -13,7 +13,7 @@ import type {
   Owned,
   OwnedContainer,
 } from "../../ports/box-backend.js";
-import type { BoxHandle } from "../../ports/box-handle.js";
+import type { BoxHandle, WriteAnswer } from "../../ports/box-handle.js";
 import type { BoxHelper } from "../../ports/box-helper.js";
 import type { Clock } from "../../ports/clock.js";
 import type { IdSource } from "../../ports/id-source.js";
@@ -31,6 +31,7 @@ import { describeEngine } from "./engine-facts.js";
 import type { ContainerSummary, ContainerView } from "./engine-views.js";
 import { HelperVolume } from "./helper-volume.js";
 import type { Reserve } from "./host-reserve.js";
+import { importFiles } from "./import-files.js";
 import { LABEL, ownerLabels, readQuotaMib, readUid, requireOwner } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
@@ -233,6 +234,21 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       await this.#calls.unpauseContainer(container, { signal: AbortSignal.timeout(UNPAUSE_MS) });
       throw error;
     }
+  }
+
+  async importFiles(
+    place: BoxPlace,
+    { settings, files }: Parameters<BoxBackend["importFiles"]>[1],
+    options: CallOptions,
+  ): Promise<readonly WriteAnswer[]> {
+    const { serviceId, ids } = this.#deps;
+    if (await this.#isMounted(place, options))
+      throw new ServiceError("box.conflict", "The workspace is mounted in a running box.", {
+        hint: "Stop the box first.",
+      });
+    await this.#volumes.attach(place, settings, options);
+    const work = { ...this.#work, ids, scripts: this.#scripts, helpers: this.#helpers };
+    return importFiles(work, { serviceId, place, settings, seccomp: this.#seccomp, files }, options);
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {

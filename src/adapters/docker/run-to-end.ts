@@ -8,7 +8,7 @@ import type { EngineCalls } from "./engine-calls.js";
 import { missingImage, slowEngine } from "./engine-errors.js";
 
 /** What such a container may take. */
-const SHORT_LIFE_MS = 30_000;
+export const SHORT_LIFE_MS = 30_000;
 const REMOVAL_MS = 20_000;
 const LOOK_AGAIN_MS = 100;
 
@@ -38,7 +38,7 @@ export async function runToEnd(
 }
 
 /** Also after an abort. What cannot be removed here is found by its label later. */
-async function discard(work: ContainerWork, name: string): Promise<void> {
+export async function discard(work: ContainerWork, name: string): Promise<void> {
   try {
     await removeContainer(work, name, { signal: new AbortController().signal });
   } catch (error) {

@@ -3,7 +3,7 @@ import type { BoxLease } from "../../box/box-lease.js";
 import type { BoxService } from "../../box/box-service.js";
 import type { ExportLimits } from "../../box/export-faults.js";
 import { exportFiles } from "../../box/export-files.js";
-import { type ImportLimits, importAttachments } from "../../box/import-attachments.js";
+import { type ImportDeps, type ImportLimits, importAttachments } from "../../box/import-attachments.js";
 import type { Jobs } from "../../box/jobs.js";
 import { listOutbox } from "../../box/list-outbox.js";
 import type { ReuseKey } from "../../box/reuse-key.js";
@@ -154,7 +154,7 @@ export class RunBox {
     using linked = this.#gate.link(options);
     const { blobs, outbound } = this.#deps;
     const imported = await importAttachments(
-      { blobs, outbound, files: lease.handle.files },
+      { blobs, outbound, files: importTo(lease) },
       {
         inbox: lease.inbox,
         attachments: this.#run.input.attachments,
@@ -270,4 +270,9 @@ export class RunBox {
 
 function isGone(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "session.not_found";
+}
+
+/** Looked at inside the box; written as its workspace allows. */
+function importTo({ handle, importFiles: write }: BoxLease): ImportDeps["files"] {
+  return { stat: (paths, options) => handle.files.stat(paths, options), write };
 }

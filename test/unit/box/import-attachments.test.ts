@@ -361,4 +361,21 @@ describe("importAttachments", () => {
     await expect(run(aRequest([url]), cancel.signal)).rejects.toThrow("cancelled");
     await expect(run(aRequest([{ from: await keep("x") }]), cancel.signal)).rejects.toThrow("cancelled");
   });
+
+  it("refuses each file with the reason where the box would have to stand still for it and is in use", async () => {
+    const write = box.write.bind(box);
+    box.write = async () => {
+      throw new ServiceError("box.conflict", "Others use the box.");
+    };
+    const request = aRequest([{ from: await keep("one") }]);
+    const { outcomes } = await run(request);
+    expect(outcomes).toMatchObject([
+      { state: "refused", reason: "Others use the box.", path: null, bytes: 3 },
+    ]);
+    box.write = async () => {
+      throw new ServiceError("box.readiness", "The box does not run.");
+    };
+    await expect(run(request)).rejects.toMatchObject({ code: "box.readiness" });
+    box.write = write;
+  });
 });
