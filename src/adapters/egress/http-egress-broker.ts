@@ -56,6 +56,8 @@ export class HttpEgressBroker implements EgressBroker {
     };
     this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, insecureHTTPParser: false });
     this.#server.maxRequestsPerSocket = MAX_REQUESTS_PER_CONNECTION;
+    // Else Node ends a connection as soon as its program has said all it had to say, before it has its answer.
+    Object.assign(this.#server, { httpAllowHalfOpen: true });
     this.#server.on("request", (request, response) => void this.#answer(request, response));
     this.#server.on("connect", (request, _socket, head) => void this.#connect(request, head));
   }

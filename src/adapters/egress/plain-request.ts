@@ -21,7 +21,7 @@ import {
 } from "./passages.js";
 import type { RelayStream } from "./relay-stream.js";
 import { answerWith } from "./resolve-target.js";
-import { type HostSecrets, maskBody } from "./secret-headers.js";
+import { type HostSecrets, maskBody, maskHeaders } from "./secret-headers.js";
 
 export interface PlainRequest {
   readonly stream: RelayStream;
@@ -163,7 +163,7 @@ async function giveBack(
 ): Promise<void> {
   const left = secrets === null ? new Set<string>() : new Set(["content-length"]);
   const headers = passOn(answer, left);
-  const masked = secrets === null ? headers : secrets.mask.value(headers);
+  const masked = secrets === null ? headers : maskHeaders(secrets.mask, headers);
   try {
     response.writeHead(answer.statusCode ?? UNREACHABLE.status, masked);
     if (secrets === null) await pipeline(answer, response);

@@ -55,10 +55,28 @@ function keyOf({ host, port }: EgressTarget): string {
   return `${host} ${port}`;
 }
 
-/** As it stands in the header, without its scheme, decoded, and as an address or a JSON text would hold it. */
+/** Takes secrets out of headers; one whose name holds a secret is left out, because no masked name is a name. */
+export function maskHeaders(
+  mask: SecretMask,
+  headers: Readonly<Record<string, string[]>>,
+): Record<string, string[]> {
+  const named = Object.entries(headers).filter(([name]) => mask.text(name) === name);
+  return mask.value(Object.fromEntries(named));
+}
+
+/**
+ * As it stands in the header, without its scheme, decoded, the password by itself, and as an address or a JSON text would
+ * hold it.
+ */
 function formsOf(value: string): readonly string[] {
   const credentials = /^\S+ +(\S+)$/u.exec(value)?.[1] ?? value;
-  const decoded = /^Basic /iu.test(value) ? [Buffer.from(credentials, "base64").toString("utf8")] : [];
+  const decoded = /^Basic /iu.test(value) ? readBasic(credentials) : [];
   const plain = [value, credentials, ...decoded];
   return plain.flatMap((form) => [form, encodeURIComponent(form), JSON.stringify(form).slice(1, -1)]);
+}
+
+/** `user:password` and `password`. */
+function readBasic(credentials: string): readonly string[] {
+  const text = Buffer.from(credentials, "base64").toString("utf8");
+  return [text, text.slice(text.indexOf(":") + 1)];
 }

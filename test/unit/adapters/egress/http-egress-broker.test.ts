@@ -157,6 +157,50 @@ describe("the egress broker", () => {
     expect(logger.lines).toHaveLength(2);
   });
 
+  it("answers a program that ends its side right after its request, with and without a body", async () => {
+    const port = await host((request, response) => {
+      request.resume();
+      request.once("end", () => setTimeout(() => response.end("late answer"), 50));
+    });
+    const { proxy, logger, relay } = await serve({ privateHosts: [`127.0.0.1:${port}`] });
+    const head = `http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
+    const whole = [
+      `GET ${head}\r\n`,
+      `POST ${head}Content-Length: 3\r\n\r\nabc`,
+      `GET ${head}\r\nGET ${head}\r\n`,
+    ];
+
+    const answers = await Promise.all(
+      whole.map(async (text) => {
+        const socket = dial(proxy);
+        socket.end(text);
+        return readAll(socket);
+      }),
+    );
+
+    expect(answers.map((answer) => answer.match(/late answer/g)?.length)).toEqual([1, 1, 2]);
+    expect(logger.lines.map(({ fields }) => fields.outcome)).toEqual(Array(4).fill("allowed"));
+    await expect.poll(() => relay.sockets.size).toBe(0);
+  });
+
+  it("lets go of its host when a program ends its side in the middle of its request", async () => {
+    const sockets = new Set<Socket>();
+    const port = await host((request) => {
+      sockets.add(request.socket);
+      request.socket.once("close", () => sockets.delete(request.socket));
+      request.on("error", () => undefined);
+    });
+    const { proxy } = await serve({ privateHosts: [`127.0.0.1:${port}`] });
+    const base = `POST http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
+    const socket = dial(proxy);
+    socket.write(`${base}Content-Length: 10\r\n\r\nabc`);
+    await expect.poll(() => sockets.size).toBe(1);
+    socket.end();
+
+    expect(await readAll(socket)).not.toContain("200");
+    await expect.poll(() => sockets.size).toBe(0);
+  });
+
   it("carries a tunnel to a listed port, both ways and to the end of each", async () => {
     const port = await echoHost();
     const { proxy, logger } = await serve({
@@ -352,6 +396,92 @@ describe("the egress broker", () => {
     expect(seen).toEqual([`Bearer ${SECRET}`, undefined]);
     expect(answer).toContain("you sent [redacted] as identity");
     expect(`${answer}${other}${logger.text()}`).not.toContain(SECRET);
+  });
+
+  it("takes a secret out of an answer that comes byte by byte, is cut off, or names it in its head", async () => {
+    const form = `Basic ${Buffer.from(`me:${SECRET}`).toString("base64")}`;
+    const port = await host((request, response) => {
+      const told = `${request.headers.authorization} ${SECRET} ${encodeURIComponent(form)} end`;
+      response.writeHead(200, `fine ${SECRET}`, {
+        [SECRET]: "name",
+        "set-cookie": [SECRET, "other"],
+        trailer: "x-t",
+      });
+      response.addTrailers({ "x-t": SECRET });
+      void (async () => {
+        for (const byte of Buffer.from(told)) {
+          response.write(Buffer.of(byte));
+          await new Promise((resolve) => {
+            setImmediate(resolve);
+          });
+        }
+        if (request.url === "/cut") {
+          response.write(SECRET.slice(0, -1), () => response.destroy());
+        } else response.end();
+      })();
+    });
+    const { proxy } = await serve({
+      privateHosts: [`127.0.0.1:${port}`],
+      secretHeaders: [{ host: `127.0.0.1:${port}`, header: "Authorization", value: form }],
+    });
+
+    const whole = await say(proxy, get(`http://127.0.0.1:${port}/`));
+    const cut = await say(proxy, get(`http://127.0.0.1:${port}/cut`));
+
+    // Chunks are joined as a program in the box would do it.
+    for (const answer of [whole, cut].map((text) => text.replace(/\r\n[0-9a-f]+\r\n/g, ""))) {
+      expect(answer).toContain("[redacted]");
+      for (const secret of [SECRET, SECRET.slice(0, -1), form, form.slice(6), encodeURIComponent(form)])
+        expect(answer).not.toContain(secret);
+    }
+    expect(whole.match(/\[redacted\]/g)?.length).toBeGreaterThanOrEqual(4);
+  });
+
+  it("adds a secret header however its host is spelled, and masks it there too", async () => {
+    const seen: (string | undefined)[] = [];
+    const port = await host((request, response) => {
+      seen.push(`${request.headers.host} ${String(request.headers["x-key"])}`);
+      response.end(`key ${String(request.headers["x-key"])}`);
+    });
+    const { proxy } = await serve({
+      privateHosts: [`Api.Test:${port}`],
+      names: { "api.test": ["127.0.0.1"] },
+      secretHeaders: [{ host: `api.test:${port}`, header: "X-Key", value: SECRET }],
+    });
+
+    const answers = [];
+    for (const spelled of ["api.test", "API.Test", "api.test.", "%61pi.test"])
+      answers.push(await say(proxy, get(`http://${spelled}:${port}/`, "", `${spelled}:${port}`)));
+
+    expect(seen.map((text) => text?.split(" ")[1])).toEqual([SECRET, SECRET, SECRET]);
+    expect(answers.map((answer) => /key .*|HTTP\S+ 400/.exec(answer)?.[0])).toEqual([
+      "key [redacted]",
+      "key [redacted]",
+      "key [redacted]",
+      "HTTP/1.1 400",
+    ]);
+  });
+
+  it("adds a secret header to no other port, no other name, no address of its host, and inside of no tunnel", async () => {
+    const seen: (string | undefined)[] = [];
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      seen.push(`${request.headers.host} ${String(request.headers["x-key"] ?? "-")}`);
+      response.end("ok");
+    };
+    const [port, otherPort] = [await host(answer), await host(answer)];
+    const hosts = [`api.test:${port}`, `api.test:${otherPort}`, `sub.api.test:${port}`, `127.0.0.1:${port}`];
+    const { proxy } = await serve({
+      privateHosts: hosts,
+      names: { "api.test": ["127.0.0.1"], "sub.api.test": ["127.0.0.1"] },
+      secretHeaders: [{ host: `api.test:${port}`, header: "X-Key", value: SECRET }],
+    });
+
+    for (const named of hosts.slice(1)) await say(proxy, get(`http://${named}/`));
+    const inside = `GET / HTTP/1.1\r\nHost: api.test:${port}\r\nConnection: close\r\n\r\n`;
+    for (const named of [`api.test:${port}`, `API.TEST.:${port}`])
+      await say(proxy, `CONNECT ${named} HTTP/1.1\r\nHost: ${named}\r\n\r\n${inside}`);
+
+    expect(seen).toEqual([...hosts.slice(1), hosts[0], hosts[0]].map((named) => `${named} -`));
   });
 
   it("gives no encoded answer back from a host with a secret", async () => {
