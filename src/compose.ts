@@ -73,8 +73,6 @@ import { offerNativeTools } from "./tools/tool-catalog.js";
 
 /** Holds the in-box helper; made by `npm run image`. */
 const HELPER_IMAGE = "berth-boxd:latest";
-/** Where an engine keeps plain volumes unless it was told otherwise. */
-const ENGINE_ROOT = "/var/lib/docker";
 /** Milliseconds for everything that asks an engine while the service starts. */
 const START_MS = 30_000;
 /** Milliseconds for answers that are on their way when the port closes. */
@@ -229,7 +227,7 @@ function buildBackend(config: Config, base: Base): DockerBoxBackend {
   const connection = parseEngineAddress(engine?.host ?? "");
   const directory = join(storage.directory, "workspaces");
   const reserve = new HostReserve({
-    places: [storage.directory, ENGINE_ROOT],
+    places: [storage.directory],
     reserveMib: boxes.disk_reserve_mb,
     elapsed: () => base.clock.elapsed(),
   });

@@ -91,9 +91,11 @@ export const boxesSchema = z.strictObject({
       "What boxes leave free of the disk that keeps the workspaces: below it no workspace is made, nothing is imported, and commands that write are stopped; 0 = none.",
     unit: "MiB",
   }),
-  quota: z.enum(["auto", "loop", "project", "watchdog"]).default("auto").meta({
+  quota: z.enum(["auto", "loop", "watchdog"]).default("auto").meta({
     description:
-      "What keeps the disk quota: a file system for each workspace (loop), a project quota of the engine's, or a watch while commands run; auto = the best that this machine can do. The status names what is in force.",
+      "What keeps the disk quota: a file system for each workspace (loop), or a watch while commands run (watchdog); auto = the best that this machine can do. The status names what is in force.",
+    allowed:
+      "one of auto, loop, watchdog; project quotas of an engine are not offered, because nothing proves that a box is held to one",
   }),
   workspace_ttl_days: z.int().min(0).max(36_500).default(14).meta({
     description: "How long a workspace is kept after its last use; 0 = for ever.",

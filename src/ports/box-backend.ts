@@ -15,7 +15,7 @@ export interface EngineFacts {
   readonly version: string;
   /** Controls in force as far as the engine tells; what `selfCheck` finds stands above it (box §10). */
   readonly isolation: readonly string[];
-  readonly quota: "loop" | "project" | "watchdog" | "none";
+  readonly quota: "loop" | "watchdog" | "none";
   /**
    * How boxes are reached: their helper over a socket of this machine, or over an exec stream of the engine, or a worker
    * that the engine starts for every request; null until a box was wanted.

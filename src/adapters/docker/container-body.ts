@@ -167,8 +167,7 @@ export function makeHelperBody({
 
 /** What a container has to see of a volume that the kernel bounds; otherwise another one is mounted, or a directory. */
 export interface VolumeCheck {
-  /** Null where the volume shares its file system with others. */
-  readonly device: number | null;
+  readonly device: number;
   readonly maxBytes: number;
 }
 

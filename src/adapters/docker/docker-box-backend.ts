@@ -128,6 +128,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 
   async probe(options: CallOptions): Promise<EngineFacts> {
     const info = await this.#calls.info(options);
+    this.#quota.reserve?.include(info.DockerRootDir);
     const quota = await this.#probe.soon(options);
     const facts = describeEngine(this.engine, { info, version: await this.#calls.version(options), quota });
     const trouble = this.#helpers?.trouble ?? null;

@@ -21,6 +21,8 @@ export const engineInfoSchema = z.object({
     .record(z.string(), z.unknown())
     .nullish()
     .transform((runtimes) => Object.keys(runtimes ?? {})),
+  /** Where it keeps plain volumes, as its own host names it; empty where it does not tell. */
+  DockerRootDir: z.string().default(""),
 });
 export type EngineInfo = z.infer<typeof engineInfoSchema>;
 

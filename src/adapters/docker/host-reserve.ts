@@ -1,5 +1,6 @@
 /** The part of the host's disk that boxes never use up: what they grow by is refused or stopped before (box §10.5). */
 import { statfs } from "node:fs/promises";
+import { isAbsolute } from "node:path";
 import { ServiceError } from "../../domain/errors.js";
 
 export interface HostReserveDeps {
@@ -12,7 +13,7 @@ export interface HostReserveDeps {
 }
 
 /** What the adapter asks of it. */
-export type Reserve = Pick<HostReserve, "isReached" | "warning" | "require">;
+export type Reserve = Pick<HostReserve, "include" | "isReached" | "warning" | "require">;
 
 const MIB = 1024 * 1024;
 /** Many boxes may ask at once. */
@@ -20,10 +21,17 @@ const FRESH_MS = 200;
 
 export class HostReserve {
   readonly #deps: HostReserveDeps;
+  readonly #places: Set<string>;
   #look: { readonly at: number; readonly isReached: Promise<boolean> } | null = null;
 
   constructor(deps: HostReserveDeps) {
     this.#deps = deps;
+    this.#places = new Set(deps.places);
+  }
+
+  /** One more directory of the host, as what an engine calls its own. */
+  include(place: string): void {
+    if (isAbsolute(place)) this.#places.add(place);
   }
 
   /** Whether a disk is down to the reserve. Never rejects: a disk that cannot be asked stops nobody. */
@@ -53,7 +61,7 @@ export class HostReserve {
   }
 
   async #measure(): Promise<boolean> {
-    const looks = await Promise.allSettled(this.#deps.places.map(async (place) => statfs(place)));
+    const looks = await Promise.allSettled([...this.#places].map(async (place) => statfs(place)));
     return looks.some(
       (look) =>
         look.status === "fulfilled" && look.value.bavail * look.value.bsize < this.#deps.reserveMib * MIB,

@@ -11,9 +11,9 @@ import type { QuotaVolumes } from "../../ports/quota-volumes.js";
 import { makePreparationBody, type VolumeCheck, WRONG_VOLUME } from "./container-body.js";
 import { ownerLabels } from "./labels.js";
 import { type ContainerWork, runToEnd } from "./run-to-end.js";
-import { bindDriver, projectCheck, projectDriver } from "./volume-driver.js";
+import { bindDriver } from "./volume-driver.js";
 
-export type QuotaMode = "auto" | "loop" | "project" | "watchdog";
+export type QuotaMode = "auto" | "loop" | "watchdog";
 
 export interface QuotaOutcome {
   readonly kind: EngineFacts["quota"];
@@ -100,19 +100,10 @@ export class QuotaProbe {
   }
 
   async #try(options: CallOptions): Promise<QuotaOutcome> {
-    const { mode, volumes } = this.#deps;
-    const warnings: string[] = [];
-    if (mode !== "project") {
-      const fault = await findFault(() => this.#tryLoop(volumes, options));
-      if (fault === null) return { kind: "loop", warnings };
-      warnings.push(`Workspaces get no file systems of their own (loop): ${fault}`);
-    }
-    if (mode !== "loop") {
-      const fault = await findFault(() => this.#tryProject(options));
-      if (fault === null) return { kind: "project", warnings };
-      warnings.push(`The engine keeps no project quotas: ${fault}`);
-    }
-    return { kind: "watchdog", warnings: [...warnings, ...WATCHED.warnings] };
+    const fault = await findFault(() => this.#tryLoop(this.#deps.volumes, options));
+    if (fault === null) return { kind: "loop", warnings: [] };
+    const reason = `Workspaces get no file systems of their own (loop): ${fault}`;
+    return { kind: "watchdog", warnings: [reason, ...WATCHED.warnings] };
   }
 
   async #tryLoop(volumes: QuotaVolumes | null, options: CallOptions): Promise<void> {
@@ -124,13 +115,6 @@ export class QuotaProbe {
         options,
       );
     });
-  }
-
-  async #tryProject(options: CallOptions): Promise<void> {
-    const { quotaMib } = SIZE;
-    await this.#withName((name) =>
-      this.#look({ name, driver: projectDriver(quotaMib), check: projectCheck(quotaMib) }, options),
-    );
   }
 
   async #withName(work: (name: string) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Volumes of workspaces on an engine, with the best disk quota that it and its host can keep: a file system of its own, a
- * project quota of the engine's, or a watch while commands run (box §10.5). Which one is proven once, with a throw-away
- * volume; a volume that was made before stays what it is.
+ * Volumes of workspaces on an engine, with the best disk quota that its host can keep: a file system of its own, or a
+ * watch while commands run (box §10.5). Which one is proven once, with a throw-away volume; a volume that was made before
+ * stays what it is.
  */
 import type { BoxSettings } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -14,7 +14,7 @@ import type { EngineCalls } from "./engine-calls.js";
 import type { Reserve } from "./host-reserve.js";
 import { ownerLabels, requireOwner } from "./labels.js";
 import type { QuotaProbe } from "./quota-probe.js";
-import { bindDriver, isBound, projectCheck, projectDriver } from "./volume-driver.js";
+import { bindDriver, isBound } from "./volume-driver.js";
 
 export type Workspace = Pick<BoxPlace, "sessionId" | "tenant" | "uid" | "volume">;
 
@@ -46,11 +46,9 @@ export class WorkspaceVolumes {
     if ((await reserve?.isReached()) === true && !(await this.#exists(of, options))) await reserve?.require();
     if (volumes !== null && (await this.#isLoop(of, settings, options)))
       return this.#makeLoop(volumes, { of, settings }, options);
-    const isProject = await this.#isProject(of, settings, options);
-    const driver = isProject ? projectDriver(settings.workspaceQuotaMb) : {};
     const labels = this.#labels(of);
-    requireOwner(await calls.createVolume(of.volume, labels, { ...options, driver }), labels);
-    return isProject ? projectCheck(settings.workspaceQuotaMb) : null;
+    requireOwner(await calls.createVolume(of.volume, labels, options), labels);
+    return null;
   }
 
   /**
@@ -117,11 +115,6 @@ export class WorkspaceVolumes {
     if (settings.workspaceQuotaMb === 0 || (await this.#kind(options)) !== "loop") return false;
     const view = await calls.findVolume(of.volume, options);
     return view === null || isBound(view.Options);
-  }
-
-  async #isProject(of: Workspace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
-    if (settings.workspaceQuotaMb === 0 || (await this.#kind(options)) !== "project") return false;
-    return (await this.#deps.calls.findVolume(of.volume, options)) === null;
   }
 
   async #makeLoop(

@@ -408,3 +408,18 @@ plugins:  {directory: ./plugins, enabled: true}
 compat:   {write_legacy_keys: true}
 shutdown_grace_sec: 30
 `;
+
+describe("boxes.quota", () => {
+  it("refuses a project quota with what can be had, and why", () => {
+    const loaded = load("boxes:\n  quota: project\n");
+    expect(loaded).toMatchObject({
+      ok: false,
+      faults: [
+        {
+          path: "boxes.quota",
+          allowed: textLike(/^one of auto, loop, watchdog; project quotas of an engine are not offered/),
+        },
+      ],
+    });
+  });
+});

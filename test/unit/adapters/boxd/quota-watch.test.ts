@@ -5,7 +5,7 @@ import type { DiskUse } from "../../../../src/domain/exec-outcome.js";
 const MIB = 1024 * 1024;
 const FOREVER = new Promise<void>(() => undefined);
 
-function watchOver(uses: readonly number[]) {
+function watchOver(uses: readonly number[], isHostFull?: () => boolean) {
   const left = [...uses];
   let measured = 0;
   const quota = new QuotaWatch({
@@ -15,6 +15,7 @@ function watchOver(uses: readonly number[]) {
       const mib = left.length > 1 ? left.shift() : left[0];
       return Promise.resolve({ sizeBytes: (mib ?? 0) * MIB, entries: 1 });
     },
+    isHostFull: isHostFull === undefined ? undefined : async () => Promise.resolve(isHostFull()),
     elapsed: () => Date.now(),
   });
   return { quota, count: () => measured };
@@ -75,5 +76,49 @@ describe("QuotaWatch", () => {
       elapsed: () => 0,
     });
     expect(await none.before()).toBeNull();
+  });
+
+  it("stops who writes while the disk of the host is down to its reserve, far below the quota", async () => {
+    const { quota } = watchOver([10, 11, 12.5], () => true);
+    const strikes: DiskUse[] = [];
+    quota.watch({ gone: FOREVER, strike: (use) => strikes.push(use) }, null);
+    await vi.advanceTimersByTimeAsync(8000);
+    expect(strikes[0]).toEqual({ sizeBytes: 12.5 * MIB, entries: 1, isHostFull: true });
+  });
+
+  it("stops nobody there who only looks or removes", async () => {
+    const { quota } = watchOver([10, 10.5, 3, 10.9], () => true);
+    const strikes: DiskUse[] = [];
+    quota.watch({ gone: FOREVER, strike: (use) => strikes.push(use) }, null);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(strikes).toEqual([]);
+  });
+
+  it("counts what was written since the host's disk ran low, not before", async () => {
+    let isFull = false;
+    const { quota } = watchOver([10, 50], () => isFull);
+    const strikes: DiskUse[] = [];
+    quota.watch({ gone: FOREVER, strike: (use) => strikes.push(use) }, null);
+    await vi.advanceTimersByTimeAsync(5000);
+    isFull = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(strikes).toEqual([]);
+  });
+
+  it("goes on watching after a look that failed", async () => {
+    let looks = 0;
+    const quota = new QuotaWatch({
+      quotaMib: 100,
+      measure: async () => {
+        looks += 1;
+        if (looks === 2) return Promise.reject(new Error("no answer"));
+        return Promise.resolve({ sizeBytes: looks * 50 * MIB, entries: 1 });
+      },
+      elapsed: () => Date.now(),
+    });
+    const strikes: DiskUse[] = [];
+    quota.watch({ gone: FOREVER, strike: (use) => strikes.push(use) }, null);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(strikes[0]).toEqual({ sizeBytes: 150 * MIB, entries: 1 });
   });
 });

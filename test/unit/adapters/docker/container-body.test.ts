@@ -192,7 +192,5 @@ describe("makePreparationBody", () => {
     const of = { serviceId: "svc", place: PLACE, settings: SETTINGS, seccomp: "{}" };
     const loop = makePreparationBody({ ...of, check: { device: 1792, maxBytes: 1000 } });
     expect(loop.Entrypoint.slice(3)).toEqual(["prepare", "30001", "1792", "1000"]);
-    const project = makePreparationBody({ ...of, check: { device: null, maxBytes: 1000 } });
-    expect(project.Entrypoint.slice(3)).toEqual(["prepare", "30001", "", "1000"]);
   });
 });
