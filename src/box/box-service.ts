@@ -76,6 +76,8 @@ export interface ServiceLimits extends BoxLimits {
   /** 0 = workspaces are kept for ever. */
   readonly workspace_ttl_days: number;
   readonly profile: string;
+  /** Of new boxes. */
+  readonly network: BoxSettings["network"];
 }
 
 export class BoxService implements AsyncDisposable {
@@ -130,14 +132,16 @@ export class BoxService implements AsyncDisposable {
 
   async status(options: CallOptions): Promise<BoxStatus> {
     const engine = await this.#engineState(options);
-    const status = describeStatus(engine, { limit: this.#settings.maxBoxes, used: this.awakeCount });
+    const { maxBoxes: limit, settings } = this.#settings;
+    const status = describeStatus(engine, { limit, used: this.awakeCount, network: settings.network });
     return { ...status, required_reuse_key: this.requiredReuseKey };
   }
 
   /** The engines that carry boxes. */
   async engines(options: CallOptions): Promise<readonly EngineEntry[]> {
-    const { image } = this.#settings.settings;
-    return [describeEngine(await this.#engineState(options), { name: this.#deps.backend.engine, image })];
+    const { image, network } = this.#settings.settings;
+    const of = { name: this.#deps.backend.engine, image, network };
+    return [describeEngine(await this.#engineState(options), of)];
   }
 
   get limits(): ServiceLimits {
@@ -147,7 +151,7 @@ export class BoxService implements AsyncDisposable {
       idle_ttl_sec: idleTtlSec,
       workspace_ttl_days: workspaceTtlDays,
     };
-    return { ...counts, profile, ...describeLimits(settings) };
+    return { ...counts, profile, network: settings.network, ...describeLimits(settings) };
   }
 
   /** What went wrong with boxes of the tenant, and with the engine: the newest 50, in order (box §3.4). */

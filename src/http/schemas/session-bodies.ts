@@ -40,6 +40,8 @@ export const deleteContentQuery = z.strictObject({
   recursive: flag.meta({ description: "A directory with everything below it." }),
 });
 
+const networkSchema = z.enum(["none", "broker"]);
+
 const limitsShape = {
   cpus: z.number(),
   memory_mb: z.number(),
@@ -65,7 +67,7 @@ const boxShape = {
     idle_sec: z.int().nullable().meta({ description: "Since the last of them ended." }),
   }),
   image: z.string().nullable(),
-  network: z.enum(["none", "broker"]).nullable(),
+  network: networkSchema.nullable(),
   profile: z.string(),
   limits: z.object(limitsShape).nullable(),
 };
@@ -221,6 +223,9 @@ export const boxStatusSchema = z
       idle_ttl_sec: z.number(),
       workspace_ttl_days: z.number(),
       profile: z.string(),
+      network: networkSchema.meta({
+        description: "Of new boxes. `broker`: no route; a broker in the service carries what they may reach.",
+      }),
       ...limitsShape,
     }),
     boxes: z.array(boxEntrySchema).optional().meta({ description: "For admin keys only." }),

@@ -471,7 +471,7 @@ describe("GET /v1/boxes/status", () => {
       engines: [
         { name: "fake", version: "1.0.0", images: ["berth-box:slim"], warnings: [], transport: "worker" },
       ],
-      limits: { max_boxes: 3, idle_ttl_sec: 300, profile: "default", memory_mb: 512 },
+      limits: { max_boxes: 3, idle_ttl_sec: 300, profile: "default", network: "none", memory_mb: 512 },
     });
     expect([open.boxes, open.recent_errors]).toEqual([undefined, undefined]);
     const admin = await service.fetch("/v1/boxes/status", { key: ADMIN_KEY });

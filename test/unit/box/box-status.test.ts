@@ -20,23 +20,49 @@ describe("describeStatus", () => {
       controls: [],
     } as const;
     for (const state of ["disabled", { state: "unknown" }, away] as const)
-      expect(describeStatus(state, { limit: 5, used: 2 })).toMatchObject({
+      expect(describeStatus(state, { limit: 5, used: 2, network: "none" })).toMatchObject({
         available: false,
         limit: null,
         used: null,
         remaining: null,
       });
-    expect(describeStatus({ state: "unknown" }, { limit: 5, used: 2 }).reason).toContain("not probed");
+    expect(describeStatus({ state: "unknown" }, { limit: 5, used: 2, network: "none" }).reason).toContain(
+      "not probed",
+    );
   });
 
   it("never tells less than none remaining", () => {
-    const status = describeStatus({ state: "available", controls: [], facts }, { limit: 5, used: 7 });
+    const status = describeStatus(
+      { state: "available", controls: [], facts },
+      { limit: 5, used: 7, network: "none" },
+    );
     expect(status).toMatchObject({ remaining: 0, used: 7, isolation: ["seccomp"], quota: "loop" });
   });
 });
 
+describe("boxes with a network", () => {
+  const of = { name: "local", image: "i", limit: 5, used: 0, network: "broker" } as const;
+  const through = (transport: "socket" | "worker" | null) =>
+    ({ state: "available", controls: [], facts: { ...facts, transport } }) as const;
+
+  it("have the broker among what is in force, and boxes without one have not", () => {
+    for (const transport of ["socket", null] as const)
+      expect(describeStatus(through(transport), of).isolation).toEqual(["seccomp", "egress-broker"]);
+    expect(describeStatus(through("socket"), { ...of, network: "none" }).isolation).toEqual(["seccomp"]);
+    expect(describeEngine(through("socket"), of).warnings).toEqual([]);
+  });
+
+  it("are said to be refused where boxes are served without the helper", () => {
+    expect(describeStatus(through("worker"), of).isolation).toEqual(["seccomp"]);
+    expect(describeEngine(through("worker"), of).warnings).toEqual([
+      "Boxes with a network are refused: only the helper can hold them to their list of hosts.",
+    ]);
+    expect(describeEngine(through("worker"), { ...of, network: "none" }).warnings).toEqual([]);
+  });
+});
+
 describe("describeEngine", () => {
-  const of = { name: "local", image: "berth-box:slim" };
+  const of = { name: "local", image: "berth-box:slim", network: "none" } as const;
 
   it("tells version and image of an engine that carries boxes, and what it cannot enforce", () => {
     const weak = { ...facts, warnings: ["No quota."] };

@@ -7,7 +7,7 @@ const options = { signal: new AbortController().signal };
 function someParts(changed: Partial<ProbedParts> = {}): ProbedParts {
   return {
     stores: { ping: async () => undefined },
-    boxes: { status: async () => describeStatus("disabled", { limit: 1, used: 0 }) },
+    boxes: { status: async () => describeStatus("disabled", { limit: 1, used: 0, network: "none" }) },
     configuredModels: 1,
     ...changed,
   };
@@ -36,7 +36,7 @@ describe("probeParts", () => {
       hint: "Build it.",
       controls: [],
     };
-    const status = async () => describeStatus(engine, { limit: 1, used: 0 });
+    const status = async () => describeStatus(engine, { limit: 1, used: 0, network: "none" });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
     expect(boxes).toEqual({ name: "boxes", ok: false, reason: 'The engine has no image "x".' });
   });
@@ -54,7 +54,7 @@ describe("probeParts", () => {
       controls: [],
       facts: { ...facts, quota: "watchdog" as const },
     };
-    const status = async () => describeStatus(engine, { limit: 1, used: 0 });
+    const status = async () => describeStatus(engine, { limit: 1, used: 0, network: "none" });
     const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
     const reason = "In force: no-capabilities, seccomp; disk quota: watchdog.";
     expect(boxes).toEqual({ name: "boxes", ok: true, reason });
