@@ -6,7 +6,8 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import Docker from "dockerode";
 import { z } from "zod";
-import { makeBoxBody, makePreparationBody } from "../src/adapters/docker/container-body.js";
+import { makeBoxBody } from "../src/adapters/docker/box-body.js";
+import { makePreparationBody } from "../src/adapters/docker/preparation-body.js";
 import { makeSeccompProfile } from "../src/adapters/docker/seccomp-profile.js";
 import type { BoxSettings } from "../src/domain/box.js";
 

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { makeBoxBody } from "../../src/adapters/docker/container-body.js";
+import { makeBoxBody } from "../../src/adapters/docker/box-body.js";
 import { ExecChannel } from "../../src/adapters/docker/exec-channel.js";
 import { judgeProbe } from "../../src/adapters/docker/judge-probe.js";
 import { readProbeReport } from "../../src/adapters/docker/probe-report.js";

@@ -8,9 +8,10 @@ import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import { BoxAccess } from "./box-access.js";
 import type { BoxHelpers } from "./box-helpers.js";
-import { type CreateBody, type ImportInput, makeImportBody } from "./container-body.js";
+import type { CreateBody } from "./container-body.js";
 import { DockerBoxHandle } from "./docker-box-handle.js";
 import { missingImage } from "./engine-errors.js";
+import { type ImportInput, makeImportBody } from "./preparation-body.js";
 import { type ContainerWork, discard, SHORT_LIFE_MS } from "./run-to-end.js";
 import type { WorkerScripts } from "./worker-script.js";
 

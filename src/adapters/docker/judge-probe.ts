@@ -1,7 +1,8 @@
 /** Compares what a probe saw in a box with what the box was made with: one control after the other (security §4). Pure. */
 import type { BoxSettings } from "../../domain/box.js";
 import type { BoxControl, ControlName, ControlState } from "../../domain/box-control.js";
-import { fileSizeLimitBytes, HOLDER_UID, OPEN_FILES, sharedMemoryBytes } from "./container-body.js";
+import { sharedMemoryBytes } from "./box-body.js";
+import { fileSizeLimitBytes, HOLDER_UID, OPEN_FILES } from "./container-body.js";
 import type { ProbeReport } from "./probe-report.js";
 
 export interface ProbeGround {

@@ -8,8 +8,8 @@ import type { EngineFacts } from "../../ports/box-backend.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { QuotaVolumes } from "../../ports/quota-volumes.js";
-import { makePreparationBody, type VolumeCheck, WRONG_VOLUME } from "./container-body.js";
 import { ownerLabels } from "./labels.js";
+import { makePreparationBody, type VolumeCheck, WRONG_VOLUME } from "./preparation-body.js";
 import { type ContainerWork, runToEnd } from "./run-to-end.js";
 import { bindDriver } from "./volume-driver.js";
 

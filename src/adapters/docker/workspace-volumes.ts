@@ -9,10 +9,10 @@ import type { BoxPlace } from "../../ports/box-backend.js";
 import type { HelperGround } from "../../ports/box-helper.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { QuotaVolumes, VolumeSize } from "../../ports/quota-volumes.js";
-import type { VolumeCheck } from "./container-body.js";
 import type { EngineCalls } from "./engine-calls.js";
 import type { Reserve } from "./host-reserve.js";
 import { ownerLabels, requireOwner } from "./labels.js";
+import type { VolumeCheck } from "./preparation-body.js";
 import type { QuotaProbe } from "./quota-probe.js";
 import { bindDriver, isBound } from "./volume-driver.js";
 

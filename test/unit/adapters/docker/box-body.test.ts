@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { makeBoxBody, makePreparationBody } from "../../../../src/adapters/docker/container-body.js";
+import { makeBoxBody } from "../../../../src/adapters/docker/box-body.js";
+import { makePreparationBody } from "../../../../src/adapters/docker/preparation-body.js";
 import type { BoxSettings } from "../../../../src/domain/box.js";
 import { textLike } from "../../../support/text-like.js";
 
