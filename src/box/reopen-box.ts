@@ -31,17 +31,21 @@ interface Incarnation {
 /** @param opened the box that the lease began with; the caller holds it for as long as the lease lasts */
 export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: OpenedBox): Reopen {
   let last = incarnationOf(deps, opened);
+  /** Whether the lease has a handle for it. */
+  let isServed = true;
   return async (options) => {
     using _turn = await deps.locks.acquire(request.id, options);
     const found = await deps.backend.inspect(last.container, options);
-    if (found?.state === "running" && found.startedAt === last.startedAt) return null;
+    if (isServed && found?.state === "running" && found.startedAt === last.startedAt) return null;
     const session = await deps.sessions.get(request.tenant, request.id);
     if (session === null) return null;
+    isServed = false;
     const again = await deps.opener.open(session, request.settings, options);
     const handle = await openHandle(deps, { opened: again, request }, options);
     const next = incarnationOf(deps, again);
     const isOther = next.container !== last.container || next.startedAt !== last.startedAt;
     last = next;
+    isServed = true;
     // Whoever shares the box may have got it back first, and was told then.
     return { handle, notes: again.notes.length === 0 && isOther ? [BOX_NOTES.vanished] : again.notes };
   };

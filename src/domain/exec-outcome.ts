@@ -183,6 +183,10 @@ function count(amount: number, one: string, many: string): string {
 export const BOX_ENDED_NOTE =
   "The box stopped while the command ran: its processes are gone, the files in /workspace stayed.";
 
+/** What a command is told that stood still with its box. */
+export const WOKEN_NOTE =
+  "Somebody had paused the box while the command ran: it stood still until the box was woken.";
+
 /** What a command is told whose processes were ended by the second or the third means (security §6.1). */
 export const CLEARING_NOTES = {
   2: "The command's supervisor did not answer, so all processes of the box user were stopped.",

@@ -32,6 +32,8 @@ export interface HelperGround {
   readonly isHostFull?: (() => Promise<boolean>) | undefined;
   /** Starts a helper as the box user. @throws ServiceError `box.readiness` when the box does not run */
   openChannel(options: CallOptions): Promise<BoxChannel>;
+  /** Lets a box go on that somebody has paused. @returns whether it stood still */
+  wake(options: CallOptions): Promise<boolean>;
   /**
    * Ends all processes of the box user, helpers included; starts the box anew when that fails.
    * @returns null when the box has ended by itself, and its processes with it

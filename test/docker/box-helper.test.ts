@@ -25,6 +25,7 @@ class TamperedHelper implements BoxHelper {
     return this.#real.serve({
       container: ground.container,
       limits: ground.limits,
+      wake: async (options) => ground.wake(options),
       clear: async () => ground.clear(),
       restart: async () => ground.restart(),
       openChannel: async (options) => this.#wrap(await ground.openChannel(options)),

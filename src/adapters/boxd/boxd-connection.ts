@@ -31,6 +31,9 @@ import { RequestSlots } from "./request-slots.js";
 
 const GREETING_MS = 10_000;
 const HEARTBEAT_MS = 20_000;
+/** A helper that says nothing for so long after it was spoken to may stand still with its box. */
+const SILENCE_MS = 3000;
+const SILENCE_LOOKS = 3;
 /** The helper takes 64; what is above this waits here, where it can be given up. */
 const MAX_FILE_REQUESTS = 32;
 /** What is smaller goes out with its header in one piece. */
@@ -57,6 +60,8 @@ export class BoxdConnection implements AsyncDisposable {
   readonly slots = new RequestSlots(MAX_FILE_REQUESTS);
   /** Who serves a connection that the box opens; null while none may come. */
   onOpened: ((id: number) => FrameSink) | null = null;
+  /** Hears that the helper says nothing while something is asked of it; that is no fault yet. */
+  onSilence: (() => void) | null = null;
   /** Variables that every command over it gets unless it says otherwise. */
   environment: Readonly<Record<string, string>> = {};
   readonly #channel: BoxChannel;
@@ -72,6 +77,9 @@ export class BoxdConnection implements AsyncDisposable {
   #openPings = 0;
   #isSuspended = false;
   #suspensions = 0;
+  /** How often something came. */
+  #words = 0;
+  #silence: NodeJS.Timeout | null = null;
   #reading: Promise<void> = Promise.resolve();
 
   private constructor(channel: BoxChannel) {
@@ -128,12 +136,15 @@ export class BoxdConnection implements AsyncDisposable {
     const id = this.#newId();
     this.#sinks.set(id, sink);
     this.#write(encodeRequest(type, id, body));
+    this.#expectWord();
     return id;
   }
 
   /** Says something about a request; when it cannot be sent, the connection ends and the request hears of it. */
   say(type: SayType, id: number, payload?: Uint8Array): void {
-    if (this.#end === null) this.#write(encodeFrame(type, id, payload));
+    if (this.#end !== null) return;
+    this.#write(encodeFrame(type, id, payload));
+    if (id !== 0) this.#expectWord();
   }
 
   /** Like `say`, and resolves when the transport wants more; the payload is not to be changed after. @throws what ended the transport, or the abort's reason */
@@ -195,6 +206,7 @@ export class BoxdConnection implements AsyncDisposable {
     const decoder = createFrameDecoder();
     try {
       for await (const piece of this.#channel.bytes) {
+        this.#words += 1;
         for (const frame of decoder.push(piece)) this.#dispatch(frame);
         if (this.#end !== null) return;
       }
@@ -254,10 +266,25 @@ export class BoxdConnection implements AsyncDisposable {
       if (this.#isQuiet() || (await endsWithin(answered, HEARTBEAT_MS / 2))) {
         this.#onPong = null;
         return;
-      }
+      } else if (half === 0 && this.#sinks.size > 0) this.onSilence?.();
     // Whoever stood still in between has not had all that time.
     if (this.#isQuiet() || suspensions !== this.#suspensions) return;
     this.fail(helperFault(`The helper did not answer within ${HEARTBEAT_MS / 1000} s.`));
+  }
+
+  #expectWord(): void {
+    if (this.#silence === null) this.#listen(SILENCE_LOOKS);
+  }
+
+  #listen(looks: number): void {
+    const words = this.#words;
+    this.#silence = setTimeout(() => {
+      this.#silence = null;
+      if (this.#isQuiet() || this.#sinks.size === 0) return;
+      const left = this.#words === words ? looks - 1 : SILENCE_LOOKS;
+      if (left > 0) this.#listen(left);
+      else this.onSilence?.();
+    }, SILENCE_MS / SILENCE_LOOKS);
   }
 
   /** Whether no answer is to be expected. */
@@ -272,6 +299,7 @@ export class BoxdConnection implements AsyncDisposable {
     const sinks = [...this.#sinks.values()];
     this.#sinks.clear();
     this.#life.abort();
+    if (this.#silence !== null) clearTimeout(this.#silence);
     this.#onHello();
     this.#onPong?.();
     for (const sink of sinks) sink.lose(this.#lost());

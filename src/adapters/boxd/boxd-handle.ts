@@ -14,6 +14,7 @@ import {
   roomNote,
   statusOfStop,
   stopNotes,
+  WOKEN_NOTE,
 } from "../../domain/exec-outcome.js";
 import type {
   BoxFiles,
@@ -45,6 +46,8 @@ export interface SharedHelper {
   readonly container: string;
   readonly limits: BoxLimits;
   readonly quota: QuotaGuard;
+  /** Whether the box had to be woken, because somebody had paused it. @param elapsed monotonic milliseconds. Never rejects */
+  wasWokenSince(elapsed: number): Promise<boolean>;
   /** Whether the disk of the host is down to its reserve. Never rejects. */
   isHostFull(): Promise<boolean>;
   /** The connection to a helper that lives. */
@@ -66,6 +69,8 @@ export interface BoxdHandleDeps {
 interface Ended {
   readonly ending: CommandEnding;
   readonly durationMs: number;
+  /** Whether it stood still for a while. */
+  readonly wasWoken: boolean;
 }
 
 interface EndedCommand extends Ended {
@@ -126,9 +131,9 @@ export class BoxdHandle implements BoxHandle {
     if (options.signal.aborted) cancel();
     try {
       yield* tellOutput(command);
-      const { ending, durationMs } = await ended;
-      if (!isLast && isFull(ending) && (await this.#endLeftovers())) return null;
-      return await this.#conclude({ command, request, ending, durationMs });
+      const end = await ended;
+      if (!isLast && isFull(end.ending) && (await this.#endLeftovers())) return null;
+      return await this.#conclude({ command, request, ...end });
     } finally {
       clearTimeout(timer);
       options.signal.removeEventListener("abort", cancel);
@@ -184,7 +189,8 @@ export class BoxdHandle implements BoxHandle {
 
   async #timed(command: BoxdCommand, startedAt: number): Promise<Ended> {
     const ending = await command.ending;
-    return { ending, durationMs: Math.round(this.#deps.clock.elapsed() - startedAt) };
+    const durationMs = Math.round(this.#deps.clock.elapsed() - startedAt);
+    return { ending, durationMs, wasWoken: await this.#deps.session.wasWokenSince(startedAt) };
   }
 
   async *#tell(
@@ -208,7 +214,12 @@ export class BoxdHandle implements BoxHandle {
     );
   }
 
-  async #conclude({ command, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
+  async #conclude(ended: EndedCommand): Promise<ExecExit> {
+    const exit = await this.#describe(ended);
+    return ended.wasWoken ? { ...exit, notes: [...exit.notes, WOKEN_NOTE] } : exit;
+  }
+
+  async #describe({ command, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
     if (ending.type === "fault") throw await this.#refuse(request, ending.word);
     if (ending.type === "lost") return this.#concludeLost(command, request, durationMs);
     const full = await this.#deps.session.quota.after();

@@ -38,6 +38,9 @@ export class BoxdSession implements HelperSession, SharedHelper {
   readonly #life = new AbortController();
   #connection: BoxdConnection | null = null;
   #faults = 0;
+  /** Never rejects. */
+  #waking: Promise<void> = Promise.resolve();
+  #wokenAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(deps: BoxdSessionDeps) {
@@ -55,6 +58,11 @@ export class BoxdSession implements HelperSession, SharedHelper {
 
   async isHostFull(): Promise<boolean> {
     return (await this.#deps.ground.isHostFull?.()) ?? false;
+  }
+
+  async wasWokenSince(elapsed: number): Promise<boolean> {
+    await this.#waking;
+    return this.#wokenAt >= elapsed;
   }
 
   lease(): BoxHandle {
@@ -187,8 +195,24 @@ export class BoxdSession implements HelperSession, SharedHelper {
       throw boxEnded();
     }
     await this.#startRelay(connection, options);
+    connection.onSilence = () => {
+      this.#waking = this.#wake();
+    };
     this.#connection = connection;
     return connection;
+  }
+
+  /** The helper may stand still with its box. When the engine cannot tell, the silence becomes a fault in time. */
+  async #wake(): Promise<void> {
+    const { ground, clock, logger } = this.#deps;
+    try {
+      if (!(await ground.wake(this.#signal))) return;
+      this.#wokenAt = clock.elapsed();
+      logger.info({ container: this.container }, "A box that somebody had paused was woken.");
+    } catch (error) {
+      if (this.#isClosed) return;
+      logger.warn({ container: this.container }, "A silent box could not be looked at.", error);
+    }
   }
 
   /** @throws ServiceError `box.readiness` for a box that cannot have the network it was promised */

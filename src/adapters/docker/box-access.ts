@@ -101,6 +101,12 @@ export class BoxAccess implements HelperGround {
     return this.#startedAt;
   }
 
+  async wake(options: CallOptions): Promise<boolean> {
+    if ((await this.#status(options)) !== "paused") return false;
+    await this.#deps.calls.unpauseContainer(this.container, options);
+    return true;
+  }
+
   /** Starts a worker and hands it the request. @throws ServiceError `box.readiness` when the box does not run */
   async open(kind: WorkerKind, body: object, options: CallOptions): Promise<WorkerLink> {
     const { calls, container, uid, scripts } = this.#deps;
@@ -173,9 +179,17 @@ export class BoxAccess implements HelperGround {
     }
   }
 
+  /** One that somebody has paused lives, and goes on: whoever asks needs it (box §11.4). */
   async #livesOn(): Promise<boolean> {
-    const view = await this.#deps.calls.inspectContainer(this.container, unhurried());
-    return view?.State.Status === "running" && view.State.StartedAt === this.#startedAt;
+    const status = await this.#status(unhurried());
+    if (status === "paused") await this.#deps.calls.unpauseContainer(this.container, unhurried());
+    return status === "paused" || status === "running";
+  }
+
+  /** @returns null when there is no such container, or another life of it */
+  async #status(options: CallOptions): Promise<string | null> {
+    const view = await this.#deps.calls.inspectContainer(this.container, options);
+    return view?.State.StartedAt === this.#startedAt ? view.State.Status : null;
   }
 
   /** The engine says "running" of a container until the last of its processes is taken. */

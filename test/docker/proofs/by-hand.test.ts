@@ -56,19 +56,59 @@ describe.skipIf(!inject("dockerAvailable"))("a box that somebody handles", () =>
         saysStdout(),
       );
       const running = service().post(chatMessage(`during-${verb}`, "Work"));
-      await expect.poll(() => service().countProcesses("sleep 4"), { timeout: 20_000 }).toBeGreaterThan(0);
-      const [box] = (await service().containers()).filter(({ Names: names }) => names.length > 0);
-      await handle(box?.Labels["berth.session"] ?? "", verb);
+      await handleBusy("sleep 4", verb);
       const response = await running;
       expect(await response.json()).toMatchObject({ status: "completed", message: { content: "kept\n" } });
       const [lost] = lastToolResults(model.request(1));
       expect(lost).not.toContain("finished");
       expect(lost).not.toContain('"ok":true');
-      expect(
-        service()
-          .takeTroubles()
-          .filter((line) => line.includes('"level":"error"')),
-      ).toEqual([]);
+      expectNoErrors();
     },
   );
+
+  it("by pause during a command has it go on, which says so, and serves the next call", async () => {
+    using model = service().script(
+      runs("echo kept > /workspace/kept.txt; echo begun; sleep 3; echo finished"),
+      runs("cat /workspace/kept.txt"),
+      saysStdout(),
+    );
+    const running = service().post(chatMessage("during-pause", "Work"));
+    await handleBusy("sleep 3", "pause");
+    expect(await (await running).json()).toMatchObject({ message: { content: "kept\n" } });
+    const [woken] = lastToolResults(model.request(1));
+    expect(woken).toContain("finished");
+    expect(woken).toContain("Somebody had paused the box");
+    expect(wholeText(model.request(2)).split("had paused the box")).toHaveLength(2);
+    expectNoErrors();
+  });
+
+  it("by pause until the time limit of a command ends the command only", async () => {
+    using model = service().script(
+      runs("echo kept > /workspace/kept.txt; sleep 4; echo finished", { timeout_sec: 1 }),
+      runs("cat /workspace/kept.txt"),
+      saysStdout(),
+    );
+    const running = service().post(chatMessage("paused-out", "Work"));
+    await handleBusy("sleep 4", "pause");
+    expect(await (await running).json()).toMatchObject({ message: { content: "kept\n" } });
+    const [lost] = lastToolResults(model.request(1));
+    expect(lost).not.toContain("finished");
+    expect(lost).toContain("time limit");
+    expect(lost).toContain("Somebody had paused the box");
+    expectNoErrors();
+  });
+
+  function expectNoErrors(): void {
+    const errors = service()
+      .takeTroubles()
+      .filter((line) => line.includes('"level":"error"'));
+    expect(errors).toEqual([]);
+  }
+
+  /** Handles the box in which the command runs, once it does. */
+  async function handleBusy(command: string, verb: Verb): Promise<void> {
+    await expect.poll(() => service().countProcesses(command), { timeout: 20_000 }).toBeGreaterThan(0);
+    for (const { Labels: labels } of await service().containers())
+      if (labels["berth.session"] !== undefined) return handle(labels["berth.session"], verb);
+  }
 });

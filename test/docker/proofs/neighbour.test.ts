@@ -40,7 +40,7 @@ const BULLIES: Readonly<Record<string, Bully>> = {
   "fallocate -l 50G": {
     text: "fallocate -l 50G /workspace/one; exit $?",
     timeoutMs: 20_000,
-    note: /size of one file|workspace quota/,
+    note: /for one file|workspace quota/,
   },
   "a dd loop": {
     text: "i=0; while :; do i=$((i + 1)); dd if=/dev/zero of=/workspace/f$i bs=1M count=20 2>/dev/null || exit 7; done",

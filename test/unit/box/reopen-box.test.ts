@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { BOX_NOTES } from "../../../src/box/box-notes.js";
 import { BoxOpener } from "../../../src/box/box-opener.js";
 import { reopener } from "../../../src/box/reopen-box.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
 const DIRECTORIES = ["/workspace/inbox/run_1", "/workspace/outbox/run_1"];
@@ -62,6 +63,17 @@ describe("reopener", () => {
       return start(...call);
     };
     expect((await reopen(ENDLESS))?.notes).toEqual([]);
+  });
+
+  it("opens a box that runs as it did when the last opening failed half-way", async () => {
+    const { backend, container, reopen } = await anOpenBox();
+    backend.killContainer(container);
+    const open = backend.open.bind(backend);
+    backend.open = async () => Promise.reject(new ServiceError("box.readiness", "Not yet."));
+    await expect(reopen(ENDLESS)).rejects.toThrow("Not yet.");
+    backend.open = open;
+    expect(await reopen(ENDLESS)).not.toBeNull();
+    expect(await reopen(ENDLESS)).toBeNull();
   });
 
   it("makes the run's directories again when the workspace itself is gone", async () => {

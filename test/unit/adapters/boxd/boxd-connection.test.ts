@@ -141,6 +141,47 @@ describe("BoxdConnection", () => {
     });
   });
 
+  it("tells when nothing comes for 3 s after something was asked, once, and not while answers come", async () => {
+    vi.useFakeTimers();
+    const { channel, connection } = await connected();
+    await using _closed = connection;
+    const told = vi.fn();
+    connection.onSilence = told;
+    const id = connection.ask(ASK.spawn, EMPTY, new KeptSink());
+    for (let second = 0; second < 5; second += 1) {
+      channel.say(HEAR.stdout, id);
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    expect(told).toHaveBeenCalledTimes(0);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(told).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(told).toHaveBeenCalledTimes(1);
+    connection.say(SAY.kill, id);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(told).toHaveBeenCalledTimes(2);
+    channel.say(HEAR.done, id, Buffer.of(0));
+    connection.say(SAY.kill, id);
+    await vi.advanceTimersByTimeAsync(3000);
+    expect(told).toHaveBeenCalledTimes(2);
+  });
+
+  it("tells that a ping has no answer only while something is open", async () => {
+    vi.useFakeTimers();
+    const { channel, connection } = await connected();
+    await using _closed = connection;
+    const told = vi.fn();
+    connection.onSilence = told;
+    await vi.advanceTimersByTimeAsync(30_000);
+    channel.say(HEAR.pong, 0);
+    expect(told).toHaveBeenCalledTimes(0);
+    connection.ask(ASK.spawn, EMPTY, new KeptSink());
+    await vi.advanceTimersByTimeAsync(4000);
+    told.mockClear();
+    await vi.advanceTimersByTimeAsync(28_000);
+    expect(told).toHaveBeenCalledTimes(1);
+  });
+
   it("survives 10,000 mutated answers: each leaves the request open, ended as told, or lost", async () => {
     let state = 7;
     const roll = (below: number): number => {

@@ -1,8 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { BoxdHelper } from "../../../../src/adapters/boxd/boxd-helper.js";
 import { ASK, HEAR, SAY } from "../../../../src/adapters/boxd/protocol.js";
 import type { ExecExit } from "../../../../src/domain/box.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
+import { WOKEN_NOTE } from "../../../../src/domain/exec-outcome.js";
 import type { BoxHandle, ExecRequest, SpawnRequest } from "../../../../src/ports/box-handle.js";
 import type { Clearing, HelperGround } from "../../../../src/ports/box-helper.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
@@ -23,6 +24,9 @@ class ScriptedGround implements HelperGround {
   readonly did: string[] = [];
   readonly channels: ScriptedChannel[] = [];
   clearing: Clearing | null = { rung: 2, counters: null };
+  /** Whether it stands still; null = nobody can tell. */
+  wakes: boolean | null = false;
+  onWoken: () => void = () => undefined;
   readonly #scripts: Script[];
 
   constructor(...scripts: Script[]) {
@@ -36,6 +40,13 @@ class ScriptedGround implements HelperGround {
     script?.(channel);
     this.channels.push(channel);
     return Promise.resolve(channel);
+  }
+
+  async wake(): Promise<boolean> {
+    this.did.push("wake");
+    if (this.wakes === null) throw new ServiceError("box.engine_unavailable", "It does not answer.");
+    if (this.wakes) this.onWoken();
+    return Promise.resolve(this.wakes);
   }
 
   async clear(): Promise<Clearing | null> {
@@ -56,6 +67,12 @@ const honest: Script = (channel) => {
     channel.say(HEAR.started, id, STARTED);
     channel.say(HEAR.exit, id, exitPayload({ value: 3 }));
     channel.say(HEAR.done, id, Buffer.of(0));
+  };
+};
+const still: Script = (channel) => {
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type === ASK.spawn) channel.say(HEAR.started, id, STARTED);
   };
 };
 const dying: Script = (channel) => {
@@ -130,6 +147,10 @@ async function exec(box: BoxHandle): Promise<ExecExit | string> {
   }
 }
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe("BoxdSession", () => {
   it("shares one helper between leases that come at once", async () => {
     const ground = new ScriptedGround(honest);
@@ -179,6 +200,32 @@ describe("BoxdSession", () => {
     expect(exit).toMatchObject({ status: "killed" });
     expect(JSON.stringify(exit)).toContain("The box stopped while the command ran");
     expect(await exec(session.lease())).toBe("box.readiness");
+  });
+
+  it("wakes a box that stands still under a command, which goes on and says so", async () => {
+    vi.useFakeTimers();
+    const ground = new ScriptedGround(still);
+    ground.wakes = true;
+    ground.onWoken = () => ground.channels[0]?.say(HEAR.exit, 1, exitPayload());
+    await using session = serve(ground);
+    const exit = exec(session.lease());
+    await vi.advanceTimersByTimeAsync(4000);
+    ground.channels[0]?.say(HEAR.done, 1, Buffer.of(0));
+    expect(await exit).toMatchObject({ status: "completed", notes: [WOKEN_NOTE] });
+    expect(ground.did).toEqual(["open", "wake"]);
+  });
+
+  it.each([false, null])("leaves a quiet command alone in a box that runs, or may: %s", async (wakes) => {
+    vi.useFakeTimers();
+    const ground = new ScriptedGround(still);
+    ground.wakes = wakes;
+    await using session = serve(ground);
+    const exit = exec(session.lease());
+    await vi.advanceTimersByTimeAsync(4000);
+    ground.channels[0]?.say(HEAR.exit, 1, exitPayload());
+    ground.channels[0]?.say(HEAR.done, 1, Buffer.of(0));
+    expect(await exit).toMatchObject({ status: "completed", notes: [] });
+    expect(ground.did).toEqual(["open", "wake"]);
   });
 
   it("starts the whole box anew after two faults", async () => {
