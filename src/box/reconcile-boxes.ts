@@ -91,6 +91,7 @@ export async function reconcileBoxes(deps: ReconcileDeps, options: CallOptions):
     await attempt({ sessionId: record.id }, () => correctLost(deps, record, options));
   for (const record of plan.expired)
     await attempt({ sessionId: record.id }, () => expire(deps, record, options));
+  await attempt({ engine: backend.engine }, () => backend.releaseUnused(options));
 }
 
 /** The record says what is true; the session's next run is told that its processes are gone. */

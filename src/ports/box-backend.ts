@@ -97,6 +97,11 @@ export interface BoxBackend {
   stop(container: string, options: CallOptions): Promise<void>;
   removeContainer(container: string, options: CallOptions): Promise<void>;
   removeWorkspace(volume: string, options: CallOptions): Promise<void>;
+  /**
+   * Gives back what workspaces at rest hold of the host, as a crash between the end of a container and the end of its
+   * mount leaves it; their files stay. Nothing that a container uses or that is being made ready is touched.
+   */
+  releaseUnused(options: CallOptions): Promise<void>;
   /** Everything on the engine that carries this service's label (box §11.11). */
   listOwned(options: CallOptions): Promise<Owned>;
   /** Uids held by boxes of any service on the engine (security §3.1). */

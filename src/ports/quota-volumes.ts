@@ -31,6 +31,8 @@ export interface VolumeUse extends DiskUse {
 export interface QuotaVolumes {
   /** Names of all there are, mounted or not, half-made ones included. */
   list(options: CallOptions): Promise<readonly string[]>;
+  /** Names of those that are mounted, by whatever process of the service. */
+  mounted(options: CallOptions): Promise<readonly string[]>;
   has(name: string, options: CallOptions): Promise<boolean>;
   /**
    * Makes the volume where there is none, enlarges one that is too small and not mounted, and mounts it; repeating it is

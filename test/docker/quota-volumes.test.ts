@@ -143,6 +143,30 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
     expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");
   });
 
+  it("is given back by the next service when one was killed before it could, and only then", async () => {
+    await box[Symbol.asyncDispose]();
+    await engine.backend.releaseUnused(FOREVER);
+    expect(await isMounted()).toBe(true);
+    await engine.docker.getContainer(place.container).remove({ force: true, v: true });
+    expect(await isMounted()).toBe(true);
+    await using next = engine.anotherBackend({ mode: "loop", entries: ENTRIES });
+    await next.releaseUnused(FOREVER);
+    expect(await isMounted()).toBe(false);
+    // The kernel takes the namespace of a killed container down a moment later.
+    const devices = () => execFileSync("losetup", ["-j", image()]).toString();
+    await expect.poll(devices, { timeout: 5000, interval: 50 }).toBe("");
+    const starting = engine.backend.start(place, SETTINGS, FOREVER);
+    await Promise.all([
+      starting,
+      ...Array.from({ length: 5 }, async () => engine.backend.releaseUnused(FOREVER)),
+    ]);
+    box = await engine.backend.open(place, FOREVER);
+    expect((await shell("cat /workspace/kept; grep -c ' /workspace ' /proc/self/mountinfo")).stdout).toBe(
+      "kept\n1\n",
+    );
+    expect(await isMounted()).toBe(true);
+  });
+
   it("grows with the quota, and is watched where the quota has become smaller", async () => {
     await reopen({ ...SETTINGS, workspaceQuotaMb: 200 });
     const { exit } = await shell("head -c 150M /dev/zero > /workspace/large");

@@ -59,6 +59,8 @@ export class FakeBoxBackend implements BoxBackend {
     execs: 0,
     selfChecks: 0,
   };
+  /** Rounds in which unused mounts were given back. */
+  releases = 0;
   /** False = every call fails as when the engine does not answer. */
   isAvailable = true;
   /** What a self-check finds, or how it fails. */
@@ -201,6 +203,11 @@ export class FakeBoxBackend implements BoxBackend {
     const user = [...this.#containers.values()].find(({ place }) => place.volume === volume);
     if (user !== undefined) throw new ServiceError("box.conflict", "The workspace is in use.");
     this.#volumes.delete(volume);
+  }
+
+  async releaseUnused(options: CallOptions): Promise<void> {
+    await this.#begin(options);
+    this.releases += 1;
   }
 
   async listOwned(options: CallOptions): Promise<Owned> {

@@ -156,6 +156,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   ): Promise<void> {
     const { serviceId, ids } = this.#deps;
     await this.#resolveMounts(settings);
+    using _volume = await this.#volumes.hold(place.volume, options);
     const check = await this.#volumes.make(place, settings, options);
     if (await this.#isMounted(place, options)) return;
     const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp, check });
@@ -177,6 +178,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     // Engines answer "done" to both of two starts that race; one after the other, the second finds it running.
     using _turn = await this.#starts.acquire(place.container, options);
     const body = await this.#makeBody(place, settings, options);
+    using _volume = await this.#volumes.hold(place.volume, options);
     await this.#volumes.attach(place, settings, options);
     const view = await this.#findOwn(place, options);
     if (view === null) await this.#create(place, body, options);
@@ -249,9 +251,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       throw new ServiceError("box.conflict", "The workspace is mounted in a running box.", {
         hint: "Stop the box first.",
       });
+    using _volume = await this.#volumes.hold(place.volume, options);
     await this.#volumes.attach(place, settings, options);
     const work = { ...this.#work, ids, scripts: this.#scripts, helpers: this.#helpers };
-    return importFiles(work, { serviceId, place, settings, seccomp: this.#seccomp, files }, options);
+    return await importFiles(work, { serviceId, place, settings, seccomp: this.#seccomp, files }, options);
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {
@@ -271,6 +274,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
 
   async removeWorkspace(volume: string, options: CallOptions): Promise<void> {
     await this.#volumes.remove(volume, options);
+  }
+
+  async releaseUnused(options: CallOptions): Promise<void> {
+    await this.#volumes.releaseUnused(options);
   }
 
   async listOwned(options: CallOptions): Promise<Owned> {

@@ -5,6 +5,7 @@
  */
 import type { BoxSettings } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
+import { KeyedLock } from "../../lib/keyed-lock.js";
 import type { BoxPlace } from "../../ports/box-backend.js";
 import type { HelperGround } from "../../ports/box-helper.js";
 import type { CallOptions } from "../../ports/options.js";
@@ -29,8 +30,12 @@ export interface WorkspaceVolumesDeps {
   readonly reserve?: Reserve | null | undefined;
 }
 
+/** Of a container that has no process and holds no mount. */
+const AT_REST: ReadonlySet<string> = new Set(["created", "exited", "dead"]);
+
 export class WorkspaceVolumes {
   readonly #deps: WorkspaceVolumesDeps;
+  readonly #turns = new KeyedLock<string>();
 
   constructor(deps: WorkspaceVolumesDeps) {
     this.#deps = deps;
@@ -90,6 +95,29 @@ export class WorkspaceVolumes {
     };
   }
 
+  /** While a container of the volume is made ready or started, nobody takes the mount from under it. */
+  async hold(volume: string, options: CallOptions): Promise<Disposable> {
+    return this.#turns.acquire(volume, options);
+  }
+
+  /**
+   * Unmounts what no container uses and nobody holds: a service that was killed leaves such mounts.
+   * @throws what the first of them fails with, after all others
+   */
+  async releaseUnused(options: CallOptions): Promise<void> {
+    const { volumes, probe } = this.#deps;
+    const mounted = (await volumes?.mounted(options)) ?? [];
+    const faults: unknown[] = [];
+    for (const name of mounted.filter((one) => !probe.isUsing(one)))
+      try {
+        await this.#releaseUnused(name, options);
+      } catch (error) {
+        options.signal.throwIfAborted();
+        faults.push(error);
+      }
+    if (faults.length > 0) throw faults[0];
+  }
+
   /** With all its files; their space is the host's again. */
   async remove(volume: string, options: CallOptions): Promise<void> {
     await this.#deps.calls.removeVolume(volume, options);
@@ -102,6 +130,13 @@ export class WorkspaceVolumes {
     const onEngine = await calls.listVolumes(label, options);
     const onHost = (await volumes?.list(options)) ?? [];
     return [...new Set([...onEngine, ...onHost])].filter((name) => !probe.isUsing(name));
+  }
+
+  async #releaseUnused(name: string, options: CallOptions): Promise<void> {
+    using _turn = await this.hold(name, options);
+    const users = await this.#deps.calls.listContainers({ volume: [name] }, options);
+    if (users.every(({ State: state }) => AT_REST.has(state)))
+      await this.#deps.volumes?.unmount(name, options);
   }
 
   async #exists(of: Workspace, options: CallOptions): Promise<boolean> {

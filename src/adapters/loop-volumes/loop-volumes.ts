@@ -7,6 +7,7 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat, statfs } from "node:fs/p
 import { join } from "node:path";
 import { z } from "zod";
 import { ServiceError } from "../../domain/errors.js";
+import { delay } from "../../lib/delay.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { MountedVolume, QuotaVolumes, VolumeSize, VolumeUse } from "../../ports/quota-volumes.js";
@@ -16,6 +17,8 @@ import { FULL_MIB, formatArguments, imageBytes, OWN_ENTRIES } from "./image-size
 /** What is deleted in a box is the host's again within seconds, and nothing in it gives rights on the host. */
 const MOUNT_OPTIONS = "loop,nosuid,nodev,discard,errors=remount-ro";
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/u;
+const DETACHED_MS = 5000;
+const LOOK_AGAIN_MS = 50;
 const FULL_BYTES = FULL_MIB * 1024 * 1024;
 
 export interface LoopVolumesDeps {
@@ -37,6 +40,12 @@ export class LoopVolumes implements QuotaVolumes {
     options.signal.throwIfAborted();
     const names = await orNull(readdir(this.#directory));
     return (names ?? []).filter((name) => NAME.test(name));
+  }
+
+  async mounted(options: CallOptions): Promise<readonly string[]> {
+    const names = await this.list(options);
+    const devices = await Promise.all(names.map(async (name) => mountedDevice(this.#places(name))));
+    return names.filter((_name, index) => (devices[index] ?? null) !== null);
   }
 
   async has(name: string, options: CallOptions): Promise<boolean> {
@@ -147,9 +156,26 @@ async function mountImage(places: Places, options: CallOptions): Promise<number>
 
 /** While nobody has it mounted. */
 async function enlarge({ image }: Places, size: VolumeSize, options: CallOptions): Promise<void> {
+  await untilDetached(image, options);
   await resize(image, "r+", imageBytes(size));
   await runHostCommand("e2fsck", ["-f", "-p", image], options);
   await runHostCommand("resize2fs", [image], options);
+}
+
+/**
+ * The namespace of a container that was killed may hold the image for a moment longer than its mount is seen: two who
+ * write into it would destroy it.
+ * @throws ServiceError `box.readiness` when somebody still has it after some seconds
+ */
+async function untilDetached(image: string, options: CallOptions): Promise<void> {
+  const lookUntil = performance.now() + DETACHED_MS;
+  while ((await runHostCommand("losetup", ["-j", image], options)) !== "") {
+    if (performance.now() > lookUntil)
+      throw new ServiceError("box.readiness", "The file system of the workspace is still in use elsewhere.", {
+        hint: "Try again; it grows as soon as nothing has it mounted.",
+      });
+    await delay(LOOK_AGAIN_MS, options);
+  }
 }
 
 /** Takes no space: the file has holes only. */

@@ -90,6 +90,14 @@ describe("reconcileBoxes", () => {
     expect((await world.sessions.get("main", session.id))?.prepared).toBe(true);
   });
 
+  it("gives back what workspaces at rest hold of the host, and goes on when it cannot", async () => {
+    await reconcileBoxes(deps(), ENDLESS);
+    expect(world.backend.releases).toBe(1);
+    world.backend.releaseUnused = async () => Promise.reject(new Error("busy"));
+    await reconcileBoxes(deps(), ENDLESS);
+    expect(world.logger.lines).toMatchObject([{ level: "warn", fields: { engine: "fake" } }]);
+  });
+
   it("stops when it is told to", async () => {
     await world.sessions.findOrCreate(aSession({ prepared: true }));
     const stop = new AbortController();
