@@ -15,8 +15,8 @@ import type { ModelFacts } from "../runs/authorise-resources.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
 import type { Pipelines } from "../runs/resolve-binding.js";
 
-/** Idle time of persistent boxes. */
 const MIB = 1024 * 1024;
+/** Idle time of persistent boxes. */
 const PERSISTENT_SEC = 7 * 86_400;
 
 const DEMO_FACTS: ModelFacts = {

@@ -1,0 +1,102 @@
+/** Runs: which pipelines, models and tools there are, and the one execution path over them. */
+import { DemoModel } from "../adapters/demo/demo-model.js";
+import { sniffMimeType } from "../adapters/file-types/sniff-mime-type.js";
+import { OpenAiChatModel } from "../adapters/openai/openai-chat-model.js";
+import { GuardedFetch } from "../adapters/outbound/guarded-fetch.js";
+import { LocalRunEvents } from "../adapters/system/local-run-events.js";
+import type { BoxService } from "../box/box-service.js";
+import type { Jobs } from "../box/jobs.js";
+import type { Config } from "../config/config-schema.js";
+import { DEMO_MODEL_ID } from "../config/model-settings.js";
+import { KeyedLock } from "../lib/keyed-lock.js";
+import type { ChatModel } from "../ports/chat-model.js";
+import { bundledRunners } from "../runners/index.js";
+import { ActiveRuns } from "../runs/active-runs.js";
+import type { RunBoxDeps } from "../runs/host/run-box.js";
+import { Orchestrator } from "../runs/orchestrator.js";
+import type { PlanDeps } from "../runs/plan-run.js";
+import { RunnerRegistry } from "../runs/runner-registry.js";
+import { ServeRuns } from "../runs/serve-runs.js";
+import { nativeTools } from "../tools/native/index.js";
+import { offerNativeTools } from "../tools/tool-catalog.js";
+import {
+  toBoxSettings,
+  toFileLimits,
+  toModelFacts,
+  toModelSettings,
+  toPipelines,
+} from "./feature-settings.js";
+import type { Base } from "./open-base.js";
+
+/** What runs stand on besides the configuration. */
+export interface RunParts {
+  readonly base: Base;
+  readonly boxes: BoxService;
+  readonly jobs: Jobs;
+  readonly models: ReadonlyMap<string, ChatModel>;
+  readonly version: string;
+}
+
+/** The execution path that every surface shares. */
+export function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunParts): ServeRuns {
+  const { stores } = base;
+  const { workspaceMode } = toBoxSettings(config);
+  const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
+  const plan: PlanDeps = {
+    pipelines: toPipelines(config.default_pipeline, config.pipelines),
+    runners: new RunnerRegistry(bundledRunners(base)),
+    offer: {
+      models: toModelFacts(config.models),
+      tools: offerNativeTools(tools, { boxesEnabled: config.boxes.enabled, workspaceMode }),
+    },
+  };
+  const shared = { ...base, ...stores, events: new LocalRunEvents(), active: new ActiveRuns() };
+  base.metrics.observe("runs_active", () => shared.active.size);
+  base.metrics.observe("boxes_awake", () => boxes.awakeCount);
+  const box: RunBoxDeps = {
+    ...shared,
+    boxes,
+    jobs,
+    outbound: new GuardedFetch({ allowedPrivateHosts: config.outbound.allowed_private_hosts }),
+    sniffMimeType,
+    exportLocks: new KeyedLock(),
+    ...toFileLimits(config),
+  };
+  const orchestrator = new Orchestrator({
+    ...shared,
+    plan,
+    host: {
+      ...shared,
+      models,
+      nativeTools: new Map(tools.map((tool) => [tool.name, tool])),
+      box,
+      toolTimeoutMs: config.tools.call_timeout_sec * 1000,
+    },
+    settings: {
+      deadlineSec: config.runs.deadline_sec,
+      hostVersion: version,
+      maxFileBytes: config.export.max_file_bytes,
+      // Of the host; where a box may write nothing, the tool that exports is not offered (box §10.2).
+      canExport: true,
+    },
+  });
+  const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
+  return new ServeRuns({
+    ...shared,
+    admit: { ...shared, plan, prepare, boxes },
+    keys: stores.idempotency,
+    orchestrator,
+  });
+}
+
+/** The configured models and the offline one. @param standIns take the place of those with the same id */
+export function buildModels(
+  config: Config,
+  standIns: ReadonlyMap<string, ChatModel> = new Map(),
+): ReadonlyMap<string, ChatModel> {
+  const configured = config.models.map((model): [string, ChatModel] => [
+    model.id,
+    new OpenAiChatModel(toModelSettings(model)),
+  ]);
+  return new Map([[DEMO_MODEL_ID, new DemoModel()], ...configured, ...standIns]);
+}

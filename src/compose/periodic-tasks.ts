@@ -1,0 +1,52 @@
+/** What the service looks after by itself, again and again. */
+import type { Jobs } from "../box/jobs.js";
+import type { Terminals } from "../box/terminals.js";
+import type { Config } from "../config/config-schema.js";
+import { toServiceError } from "../domain/errors.js";
+import { PeriodicTask } from "../lib/periodic-task.js";
+import type { Logger } from "../ports/logger.js";
+import type { FileService } from "../runs/file-service.js";
+import type { ServeRuns } from "../runs/serve-runs.js";
+import { sweepRetention } from "../runs/sweep-retention.js";
+import type { Base } from "./open-base.js";
+
+/** No run stays without a worker for more than 60 s (runs §20.4). */
+const END_LOST_EVERY_MS = 20_000;
+const SWEEP_EVERY_MS = 3_600_000;
+const LOOK_AFTER_EVERY_MS = 10_000;
+const DAY_MS = 86_400_000;
+
+/** Forgets old records of jobs and ends terminals that nobody uses. */
+export function lookAfterProcesses(jobs: Jobs, terminals: Terminals, logger: Logger): PeriodicTask {
+  return new PeriodicTask({
+    everyMs: LOOK_AFTER_EVERY_MS,
+    work: async () => {
+      jobs.prune();
+      await terminals.closeAbandoned();
+    },
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "Terminals could not be closed.", error),
+  });
+}
+
+/** Ends runs whose end could not be written when it came. */
+export function endLostRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
+  return new PeriodicTask({
+    everyMs: END_LOST_EVERY_MS,
+    work: () => runs.endLost(),
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "The end of a run could not be written yet.", error),
+  });
+}
+
+/** Lets go of attachments, files and bytes that are older than `storage.retention_days`. */
+export function sweepOldData(config: Config, files: FileService, base: Base): PeriodicTask {
+  const { clock, logger, stores } = base;
+  const retentionMs = config.storage.retention_days * DAY_MS;
+  return new PeriodicTask({
+    everyMs: SWEEP_EVERY_MS,
+    work: (signal) => sweepRetention({ runs: stores.runs, files }, clock.now() - retentionMs, { signal }),
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "Old files could not be removed.", error),
+  });
+}
