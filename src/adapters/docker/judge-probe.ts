@@ -14,8 +14,9 @@ export interface ProbeGround {
 }
 
 const MIB = 1024 * 1024;
-/** A file system needs a part of its device for itself. */
+/** What a file system of a workspace has beyond its quota: a share for itself, and what the kernel keeps back of it. */
 const QUOTA_SLACK = 1.02;
+const QUOTA_SLACK_MIB = 32;
 const CPU_SLACK = 0.02;
 /** How the kernel says no; another answer means that it looked at the arguments. */
 const REFUSALS = new Set(["EPERM", "EACCES", "ENOSYS", "EAFNOSUPPORT", "EROFS"]);
@@ -142,7 +143,7 @@ function judgeQuota({ workspace }: ProbeReport, { settings }: ProbeGround): Verd
   const { workspaceQuotaMb: quotaMib } = settings;
   if (quotaMib === 0) return null;
   const mib = Math.round(workspace.bytes / MIB);
-  const isBounded = workspace.apart && workspace.bytes > 0 && mib <= quotaMib * QUOTA_SLACK;
+  const isBounded = workspace.apart && workspace.bytes > 0 && mib <= quotaMib * QUOTA_SLACK + QUOTA_SLACK_MIB;
   const where = workspace.apart ? `a file system of ${mib} MiB` : "on the root's file system";
   return check(isBounded, isBounded ? where : `${where}, wanted ${quotaMib} MiB`, workspace.bytes === 0);
 }

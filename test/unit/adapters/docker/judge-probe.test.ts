@@ -137,6 +137,18 @@ describe("judgeProbe", () => {
     expect(verdict(name, change)).toBe(expected);
   });
 
+  it.each([
+    [1, 13],
+    [50, 54],
+    [1024, 1045],
+    [1_048_576, 1_053_800],
+  ])("takes the file system that is made for a quota of %i MiB for one that bounds it", (quotaMib, mib) => {
+    const seen = workspace({ bytes: mib * 1024 * 1024 });
+    expect(verdict("workspace-quota", seen, { workspaceQuotaMb: quotaMib })).toBe(
+      `enforced: a file system of ${mib} MiB`,
+    );
+  });
+
   it("asks for nothing that the settings do not ask for", () => {
     expect(verdict("read-only-root", {}, { readOnlyRootfs: false })).toBeNull();
     expect(verdict("workspace-quota", {}, { workspaceQuotaMb: 0 })).toBeNull();
