@@ -1,5 +1,6 @@
 /** Ties a run to its session's box: one container however many bind at once, and empty directories of the run's own (box §4). */
 import type { BoxSettings } from "../domain/box.js";
+import { ServiceError } from "../domain/errors.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
@@ -7,7 +8,7 @@ import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxHandle } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { type BoxLease, type HandLease, type LeaseDeps, makeLease } from "./box-lease.js";
-import { BOX_NOTES, type UntoldNotes } from "./box-notes.js";
+import { BOX_NOTES, FULL_NOTE, type UntoldNotes } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
@@ -127,7 +128,7 @@ async function enterBox(
   if (session === null) return null;
   const opened = await deps.opener.open(session, request.settings, options);
   try {
-    return { ...opened, handle: await openHandle(deps, { opened, request }, options) };
+    return await openHandle(deps, { opened, request }, options);
   } catch (error) {
     options.signal.throwIfAborted();
     if (deps.boxes.holds(request.id) > 1) throw error;
@@ -135,20 +136,35 @@ async function enterBox(
   }
   const notes = [BOX_NOTES.replaced];
   const again = await deps.opener.replace(opened.session, { settings: request.settings, notes }, options);
-  return { ...again, handle: await openHandle(deps, { opened: again, request }, options) };
+  return openHandle(deps, { opened: again, request }, options);
 }
 
 async function openHandle(
   deps: BindDeps,
-  of: { readonly opened: OpenedBox; readonly request: EnterRequest },
+  { opened, request }: { readonly opened: OpenedBox; readonly request: EnterRequest },
   options: CallOptions,
-): Promise<BoxHandle> {
+): Promise<EnteredBox> {
   await using taken = new CleanupStack();
-  const handle = taken.use(await deps.backend.open(of.opened.place, options));
-  const { settings, directories } = of.request;
-  // A read-only workspace cannot be written from inside, so no directories are made there.
-  if (directories.length > 0 && settings.workspaceMode === "rw")
-    await handle.files.resetDirectories(directories, options);
+  const handle = taken.use(await deps.backend.open(opened.place, options));
+  const notes = await makeDirectories(handle, request, options);
   taken.move();
-  return handle;
+  return { ...opened, handle, notes: [...opened.notes, ...notes] };
+}
+
+/** @returns what the run is told where they could not be made */
+async function makeDirectories(
+  handle: BoxHandle,
+  { directories, settings }: EnterRequest,
+  options: CallOptions,
+): Promise<readonly string[]> {
+  // A read-only workspace cannot be written from inside, so no directories are made there.
+  if (directories.length === 0 || settings.workspaceMode !== "rw") return [];
+  try {
+    await handle.files.resetDirectories(directories, options);
+    return [];
+  } catch (error) {
+    // A full workspace needs a run that makes room in it.
+    if (error instanceof ServiceError && error.code === "box.quota") return [FULL_NOTE];
+    throw error;
+  }
 }

@@ -13,6 +13,10 @@ export const BOX_NOTES = {
   workspace_lost: "The workspace of the session is not on the engine: files of earlier runs are gone.",
 } as const;
 
+/** What a run is told whose directories had no room. */
+export const FULL_NOTE =
+  "The workspace is full, by size or by number of files, so the inbox and outbox of this run could not be made. Delete files that are not needed, then make the outbox before anything is put there.";
+
 /** Sessions whose notes are kept; those that wait longest are given up first. */
 const MAX_SESSIONS = 10_000;
 

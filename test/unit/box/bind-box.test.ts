@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bindBox, leaseBox } from "../../../src/box/bind-box.js";
-import { BOX_NOTES } from "../../../src/box/box-notes.js";
+import { BOX_NOTES, FULL_NOTE } from "../../../src/box/box-notes.js";
 import { BoxOpener } from "../../../src/box/box-opener.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
 describe("bindBox", () => {
@@ -38,6 +39,25 @@ describe("bindBox", () => {
     const [record] = await world.sessions.listAll();
     expect(world.boxes.holds(record?.id ?? "ses_")).toBe(0);
     expect(world.leases.size).toBe(0);
+  });
+
+  it("goes on in a full workspace, in the same box, and says that the directories are missing", async () => {
+    const world = aWorld();
+    const deps = { ...world, opener: new BoxOpener(world) };
+    const open = world.backend.open.bind(world.backend);
+    let opened = 0;
+    world.backend.open = async (place, options) => {
+      const handle = await open(place, options);
+      opened += 1;
+      handle.files.resetDirectories = async () => {
+        throw new ServiceError("box.quota", "No space is left.");
+      };
+      return handle;
+    };
+    const request = { session: aSession(), runId: "run_1", settings: SETTINGS } as const;
+    await using lease = await bindBox(deps, request, ENDLESS);
+    expect(lease.notes).toEqual([FULL_NOTE]);
+    expect(opened).toBe(1);
   });
 
   it("touches the time of last use at the beginning and at the end", async () => {
