@@ -9,6 +9,7 @@ import { runShown } from "./lib/commands.mjs";
 import { ensureCompiler } from "./lib/compiler.mjs";
 import { ensureDependencies } from "./lib/dependencies.mjs";
 import { runMain } from "./lib/failure.mjs";
+import { ensureNamespaces } from "./lib/namespaces.mjs";
 import { requireNode } from "./lib/node-version.mjs";
 
 const WITHOUT_ENGINE = new Set(["unit", "integration", "console"]);
@@ -34,6 +35,7 @@ await runMain(async () => {
     await ensureEngine();
     await buildBoxImage();
     if (await ensureCompiler()) env["REQUIRE_COMPILER"] = "1";
+    if (await ensureNamespaces()) env["REQUIRE_NAMESPACES"] = "1";
     // From here on a missing engine is a failure, not a reason to skip.
     env["REQUIRE_DOCKER"] = "1";
   }

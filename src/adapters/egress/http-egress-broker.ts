@@ -27,8 +27,8 @@ export interface EgressSettings {
 export interface HttpEgressBrokerDeps extends EgressSettings {
   readonly logger: Logger;
   readonly clock: Clock;
-  /** The system's if not given. */
-  readonly resolvers?: Resolvers | undefined;
+  /** The system's where not given. */
+  readonly resolvers?: Partial<Resolvers> | undefined;
 }
 
 /** What a stream of ours belongs to. */
@@ -50,7 +50,7 @@ export class HttpEgressBroker implements EgressBroker {
       rules,
       limits,
       clock,
-      resolvers: deps.resolvers ?? SYSTEM_RESOLVERS,
+      resolvers: { ...SYSTEM_RESOLVERS, ...deps.resolvers },
       secrets: new SecretHeaders(deps.secretHeaders),
       log: new EgressLog(deps.logger, () => clock.elapsed()),
     };

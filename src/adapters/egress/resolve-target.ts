@@ -1,6 +1,7 @@
 /** From a target to addresses that may be connected to: looked up once, every answer checked (security §10). */
 import { lookup, Resolver } from "node:dns/promises";
-import { isIP, type LookupFunction } from "node:net";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { EgressTarget } from "../../domain/egress-rules.js";
 import { isPrivateAddress, isPublicAddress } from "../../lib/address-rules.js";
 import type { CallOptions } from "../../ports/options.js";
@@ -15,6 +16,8 @@ export interface Resolvers {
   readonly anyName: ResolveName;
   /** For names that the operator chose. */
   readonly listedName: ResolveName;
+  /** Of this machine, as they are at the time; for a box they are the host whatever their range. */
+  readonly ownAddresses: () => readonly string[];
 }
 
 /**
@@ -24,6 +27,8 @@ export interface Resolvers {
 export const SYSTEM_RESOLVERS: Resolvers = {
   anyName: askNameServers,
   listedName: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+  ownAddresses: () =>
+    Object.values(networkInterfaces()).flatMap((all = []) => all.map(({ address }) => address)),
 };
 
 /**
@@ -35,10 +40,13 @@ export async function findAddresses(
   of: { readonly isListed: boolean; readonly resolvers: Resolvers },
   options: CallOptions,
 ): Promise<readonly string[] | null> {
-  const resolve = of.isListed ? of.resolvers.listedName : of.resolvers.anyName;
+  const { anyName, listedName, ownAddresses } = of.resolvers;
+  const resolve = of.isListed ? listedName : anyName;
   const addresses = isIP(host) === 0 ? await orNone(resolve(host, options)) : [host];
+  const own = of.isListed ? new BlockList() : listOf(ownAddresses());
   const isFit = (address: string): boolean =>
-    isPublicAddress(address) || (of.isListed && isPrivateAddress(address));
+    (isPublicAddress(address) && !own.check(address, familyOf(address))) ||
+    (of.isListed && isPrivateAddress(address));
   return addresses.length > 0 && addresses.every(isFit) ? addresses : null;
 }
 
@@ -70,4 +78,15 @@ async function askNameServers(name: string, { signal }: CallOptions): Promise<re
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Compares addresses, not their spelling. */
+function listOf(addresses: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const address of addresses) list.addAddress(address, familyOf(address));
+  return list;
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 4 ? "ipv4" : "ipv6";
 }

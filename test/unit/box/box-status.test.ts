@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { describeEngine, describeStatus } from "../../../src/box/box-status.js";
+import type { EngineState } from "../../../src/box/engine-state.js";
 
 const facts = {
   name: "e",
@@ -40,11 +41,12 @@ describe("describeStatus", () => {
   });
 });
 
+function through(transport: "socket" | "worker" | null): EngineState {
+  return { state: "available", controls: [], facts: { ...facts, transport } };
+}
+
 describe("boxes with a network", () => {
   const of = { name: "local", image: "i", limit: 5, used: 0, network: "broker" } as const;
-  const through = (transport: "socket" | "worker" | null) =>
-    ({ state: "available", controls: [], facts: { ...facts, transport } }) as const;
-
   it("have the broker among what is in force, and boxes without one have not", () => {
     for (const transport of ["socket", null] as const)
       expect(describeStatus(through(transport), of).isolation).toEqual(["seccomp", "egress-broker"]);

@@ -31,6 +31,7 @@ interface Wanted {
   readonly limits?: Partial<EgressLimits>;
   /** Names and what they resolve to; others do not. */
   readonly names?: Readonly<Record<string, readonly string[]>>;
+  readonly ownAddresses?: readonly string[];
 }
 
 describe("the egress broker", () => {
@@ -61,7 +62,11 @@ describe("the egress broker", () => {
       secretHeaders: wanted.secretHeaders ?? [],
       logger,
       clock,
-      resolvers: { anyName: resolve, listedName: resolve },
+      resolvers: {
+        anyName: resolve,
+        listedName: resolve,
+        ...(wanted.ownAddresses === undefined ? {} : { ownAddresses: () => wanted.ownAddresses ?? [] }),
+      },
     });
     const relay = life.use(new RelayedSockets(broker));
     const proxy = await relay.listen();
@@ -294,6 +299,17 @@ describe("the egress broker", () => {
       expect(await say(proxy, get("http://meta.test/"))).toContain("403 Forbidden");
     },
   );
+
+  it("refuses addresses of its own machine in public ranges too, however they are spelled", async () => {
+    const names = { "me.test": ["93.184.216.34"], "six.test": ["2606:2800:0220:0001:0:0:0:1"] };
+    const ownAddresses = ["127.0.0.1", "93.184.216.34", "2606:2800:220:1::1"];
+    const { proxy } = await serve({ names, ownAddresses });
+
+    for (const named of ["me.test", "93.184.216.34", "six.test", "[2606:2800:220:1::1]"]) {
+      expect(await say(proxy, get(`http://${named}/`))).toContain("403 Forbidden");
+      expect(await say(proxy, `CONNECT ${named}:443 HTTP/1.1\r\n\r\n`)).toContain("403 Forbidden");
+    }
+  });
 
   it("connects to the address that was checked, whatever a second look-up would say", async () => {
     let connections = 0;
