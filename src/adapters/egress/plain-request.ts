@@ -88,9 +88,13 @@ function readRequest(request: IncomingMessage): ParsedRequest | null {
   const target = readEgressTarget(authority, HTTP_PORT);
   const hosts = valuesOf(rawHeaders, "host");
   if (target === null || method === "TRACE" || hosts.length > 1 || hasOddFraming(request)) return null;
-  const named = readEgressTarget(hosts[0] ?? authority, HTTP_PORT);
-  if (named?.host !== target.host || named.port !== target.port) return null;
+  if (!hosts.every((host) => isSame(host, target))) return null;
   return { target, authority, path: rest.startsWith("/") ? rest : `/${rest}` };
+}
+
+function isSame(host: string, target: EgressTarget): boolean {
+  const named = readEgressTarget(host, HTTP_PORT);
+  return named?.host === target.host && named.port === target.port;
 }
 
 /** Node takes more than one reading of where a body ends for valid. */
@@ -175,13 +179,14 @@ async function giveBack(
 
 /** Headers for the next hop, by lower-case name. */
 function passOn(message: IncomingMessage, left: ReadonlySet<string>): Record<string, string[]> {
-  const named = valuesOf(message.rawHeaders, "connection").flatMap((value) =>
-    value.split(",").map((name) => name.trim().toLowerCase()),
+  const connection = valuesOf(message.rawHeaders, "connection");
+  const named = new Set(
+    connection.flatMap((value) => value.split(",").map((name) => name.trim().toLowerCase())),
   );
   const passed = new Map<string, string[]>();
   for (let index = 0; index + 1 < message.rawHeaders.length; index += 2) {
     const name = (message.rawHeaders[index] ?? "").toLowerCase();
-    if (HOP_HEADERS.has(name) || named.includes(name) || left.has(name) || name === "host") continue;
+    if (HOP_HEADERS.has(name) || named.has(name) || left.has(name) || name === "host") continue;
     passed.set(name, [...(passed.get(name) ?? []), message.rawHeaders[index + 1] ?? ""]);
   }
   return Object.fromEntries(passed);
