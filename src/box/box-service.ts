@@ -13,6 +13,7 @@ import type { IdSource } from "../ports/id-source.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
+import { chooseSettings, readAcquireRequest } from "./acquire-request.js";
 import { type BindDeps, bindBox, leaseBox } from "./bind-box.js";
 import { type BoxEntry, type BoxLimits, describeLimits } from "./box-entry.js";
 import type { BoxLease, HandLease } from "./box-lease.js";
@@ -21,7 +22,7 @@ import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import type { EngineState } from "./engine-state.js";
 import { EngineWatch } from "./engine-watch.js";
-import { findOrCreateSession, requireKey, type SessionKey } from "./find-session.js";
+import { findOrCreateSession, makeSession, requireKey, type SessionKey } from "./find-session.js";
 import { makeIdleSchedule } from "./idle-tiers.js";
 import { type HoldKind, OpenBoxes } from "./open-boxes.js";
 import { type BoxError, RecentErrors } from "./recent-errors.js";
@@ -47,6 +48,8 @@ export interface BoxServiceSettings {
   readonly maxBoxes: number;
   /** The one reuse key that may be used; null or absent = any (box §2.7). */
   readonly requiredReuseKey?: string | null | undefined;
+  /** Images that an acquire may name besides that of `settings` (box §4.1). */
+  readonly allowedImages?: readonly string[] | undefined;
   /** Idle seconds after which a box is paused; ≤ 0 = never. */
   readonly pauseAfterSec: number;
   /** Idle seconds after which a box is stopped; ≤ 0 = boxes are never rested for being idle. */
@@ -61,6 +64,14 @@ export interface BoxServiceSettings {
 
 export interface BindOptions extends CallOptions {
   readonly settings?: BoxSettings | undefined;
+  /** As an acquire has named it; null or absent = that of the box, or the operator's. */
+  readonly image?: string | null | undefined;
+}
+
+/** What an acquire gave. */
+export interface AcquiredBox {
+  readonly session: SessionRecord;
+  readonly image: string | null;
 }
 
 export interface LeaseOptions extends CallOptions {
@@ -187,6 +198,27 @@ export class BoxService implements AsyncDisposable {
     return findOrCreateSession(this.#deps, { tenant, key }, options);
   }
 
+  /**
+   * The session of a key that a runner names, with the image it may name; nothing is made on the engine (box §4.1).
+   * @param request `{reuse_key, template?, options?: {image?}}`
+   * @throws ServiceError `box.validation` for anything else in it, `box.forbidden` for an image that is not allowed
+   */
+  async acquire(tenant: string, request: unknown, options: CallOptions): Promise<AcquiredBox> {
+    const rules = { tenant, images: this.#images, requiredKey: this.requiredReuseKey };
+    const { key, image } = readAcquireRequest(request, rules);
+    if (image === null) return { session: await this.findOrCreateSession(tenant, key, options), image };
+    // A ready box of the pool has the operator's image.
+    return { session: await makeSession(this.#deps, { tenant, key }, options), image };
+  }
+
+  get #images(): readonly string[] {
+    return this.#settings.allowedImages ?? [];
+  }
+
+  #settingsOf(session: SessionRecord, image?: string | null): BoxSettings {
+    return chooseSettings(this.#settings.settings, this.#images, { image, known: session.settings });
+  }
+
   /** @throws ServiceError `session.not_found`, for one of another tenant too */
   async getSession(tenant: string, id: SessionId): Promise<SessionRecord> {
     const session = await this.#deps.sessions.get(tenant, id);
@@ -199,7 +231,7 @@ export class BoxService implements AsyncDisposable {
    * @throws ServiceError `box.disabled`, `box.engine_unavailable`, `box.readiness`, `box.capacity`, `box.conflict`
    */
   async bind(session: SessionRecord, runId: RunId, options: BindOptions): Promise<BoxLease> {
-    const settings = options.settings ?? this.#settings.settings;
+    const settings = options.settings ?? this.#settingsOf(session, options.image);
     return this.#use(session.tenant, options, (linked) =>
       bindBox(this.#deps, { session, runId, settings }, linked),
     );
@@ -211,7 +243,7 @@ export class BoxService implements AsyncDisposable {
    * @throws ServiceError as `bind`; `session.not_found` when the session is deleted meanwhile
    */
   async lease(session: SessionRecord, options: LeaseOptions): Promise<HandLease> {
-    const { settings } = this.#settings;
+    const settings = this.#settingsOf(session);
     return this.#use(session.tenant, options, (linked) =>
       leaseBox(this.#deps, { session, settings, kind: options.kind }, linked),
     );

@@ -63,6 +63,7 @@ export function buildBoxes(config: Config, base: Base, backend: BoxBackend): Box
       removeAfterSec: config.boxes.remove_after_sec,
       warmPool: config.boxes.warm_pool,
       requiredReuseKey: config.boxes.required_reuse_key,
+      allowedImages: config.boxes.allowed_images,
       workspaceTtlDays: config.boxes.workspace_ttl_days,
     },
   );

@@ -44,6 +44,10 @@ const extraMountSchema = z.strictObject({
 export const boxesSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: "Whether runs may have boxes." }),
   image: z.string().min(1).max(512).default("berth-box:full").meta({ description: "Image of every box." }),
+  allowed_images: z.array(z.string().min(1).max(512)).max(32).default([]).meta({
+    description:
+      "Images that a runner may choose instead for a box it acquires; with a required reuse key none. Empty = none.",
+  }),
   profile: z.enum(BOX_PROFILES).default("default").meta({
     description: "Named set of limits; those with a network reach hosts through the broker (`boxes.egress`).",
   }),

@@ -4,7 +4,7 @@
  * `host.deadline_exceeded` (runs §19.3). Methods for later permissions are absent until they exist.
  */
 import type { AttachmentOutcome, AttachmentType } from "../domain/attachment.js";
-import type { BoxStatus } from "../domain/box.js";
+import type { BoxState, BoxStatus } from "../domain/box.js";
 import type { HistoryPage } from "../domain/history.js";
 import type { SessionId } from "../domain/ids.js";
 import type { Message } from "../domain/message.js";
@@ -22,6 +22,16 @@ export interface HistoryRequest {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
   readonly contentChars?: number | undefined;
+}
+
+export interface AcquiredBox {
+  readonly id: SessionId;
+  readonly status: BoxState;
+}
+
+export interface BindBoxOptions extends CallOptions {
+  /** Id of an acquired box; absent = the run's own. */
+  readonly box?: SessionId | undefined;
 }
 
 export interface BoundBox {
@@ -74,8 +84,19 @@ export interface RunHost {
   /** Bytes of an image attachment of this run, or null where they are not kept or above `maxBytes`. */
   readImage(reference: string, maxBytes: number, options: CallOptions): Promise<ImageBytes | null>;
   boxStatus(options: CallOptions): Promise<BoxStatus>;
-  /** Acquires the run's box under the key frozen at admission and binds it; the same again gives the same (box §4.3). */
-  bindBox(options: CallOptions): Promise<BoundBox>;
+  /**
+   * Finds the box of a key, or plans one; nothing is made yet (box §4.1).
+   * @param request `{reuse_key, template?, options?: {image?}}`
+   * @throws ServiceError `box.validation` for anything else in it, `box.forbidden` for an image that is not allowed and
+   * for a run that gets no box
+   */
+  acquireBox(request: unknown, options: CallOptions): Promise<AcquiredBox>;
+  /**
+   * Binds the run to a box for its life: to one that was acquired, or to the one under the key frozen at admission. The
+   * same again gives the same (box §4.3).
+   * @throws ServiceError `box.bind_conflict` for another box than the bound one, `session.not_found`
+   */
+  bindBox(options: BindBoxOptions): Promise<BoundBox>;
   /** Imports every attachment of the run once, after the bind (box §7.1). Each succeeds or fails by itself. */
   importAttachments(options: CallOptions): Promise<readonly ImportedAttachment[]>;
   /** Keeps a text too long for the model in the box (local-agent §9.3). @returns its path, or null without a bound box */

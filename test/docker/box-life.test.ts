@@ -209,6 +209,29 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     expect([same.notes, same.session.container]).toEqual([[], changed.session.container]);
   });
 
+  it("is made with an image that was allowed and chosen, by nothing else that a run says, and keeps it", async () => {
+    proves("KEY-12");
+    await service[Symbol.asyncDispose]();
+    service = aService(engine.backend, { allowedImages: ["berth-box:full"] });
+    for (const field of ["host_path", "extra_mounts", "max_sessions", "memory_mb", "session_id"]) {
+      const refused = service.acquire("main", { reuse_key: "42", options: { [field]: "/etc" } }, FOREVER);
+      await expect(refused).rejects.toMatchObject({ code: "box.validation", param: field });
+    }
+    const evil = service.acquire("main", { reuse_key: "42", options: { image: "evil" } }, FOREVER);
+    await expect(evil).rejects.toMatchObject({ code: "box.forbidden" });
+    expect(await stores.sessions.listAll()).toEqual([]);
+    expect(await engine.backend.listOwned(FOREVER)).toMatchObject({ containers: [], volumes: [] });
+    const request = { reuse_key: "42", options: { image: "berth-box:full" } };
+    const { session, image } = await service.acquire("main", request, FOREVER);
+    await using first = await service.bind(session, "run_image", { ...FOREVER, image });
+    const again = await service.acquire("main", { reuse_key: "42" }, FOREVER);
+    await using hand = await service.lease(again.session, FOREVER);
+    expect(hand.session.container).toBe(first.session.container);
+    const facts = await engine.docker.getContainer(first.session.container ?? "").inspect();
+    expect(facts.Config.Image).toBe("berth-box:full");
+    expect(await containers()).toHaveLength(1);
+  });
+
   it("removes a link in the place of the inbox inside the box only, and makes a real directory", async () => {
     proves("OUT-15");
     const first = await bind("42");
@@ -222,7 +245,7 @@ describe.skipIf(!hasEngine())("boxes on a real engine", () => {
     expect(seen).toBe("directory\ndirectory\ndirectory\n");
     const info = await engine.docker.getContainer(second.session.container ?? "").inspect();
     const mounts = info.Mounts.map(({ Destination: target, RW: writable }) => `${target} ${writable}`);
-    expect(mounts.toSorted()).toEqual(["/opt/berth false", "/workspace true"]);
+    expect(mounts.toSorted()).toEqual(["/opt/berth false", "/run/berth false", "/workspace true"]);
   });
 
   it("replaces a box that was removed, between runs and during a command, with its workspace", async () => {

@@ -132,6 +132,10 @@ export class FakeRunHost implements RunHost {
     throw new ServiceError("box.disabled", "This host has no boxes to speak of.");
   }
 
+  async acquireBox(): Promise<never> {
+    throw new ServiceError("box.forbidden", "No runner here acquires a box by itself.");
+  }
+
   async bindBox({ signal }: CallOptions): Promise<BoundBox> {
     signal.throwIfAborted();
     this.actions.push("bind");

@@ -1126,7 +1126,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "KEY-12",
     rule: "box §4.1",
     says: "acquire with `host_path`, `extra_mounts`, `max_sessions`, `memory_mb` or `session_id` / called / refused, nothing created; `image` is accepted where allowed",
-    issue: 3,
   },
   {
     id: "KEY-13",
@@ -1137,7 +1136,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "KEY-14",
     rule: "box §4.3",
     says: 'a run bound to box A / bind B; two different binds at once / "cannot change"; exactly one wins',
-    issue: 3,
   },
   {
     id: "KEY-15",

@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly outbound?: FakeOutboundFetch;
   readonly boxesEnabled?: boolean;
   readonly workspaceMode?: BoxSettings["workspaceMode"];
+  /** That a run may choose. */
+  readonly allowedImages?: readonly string[];
   readonly deadlineSec?: number;
   readonly toolTimeoutMs?: number;
   readonly stores?: MemoryStores;
@@ -117,6 +119,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
       removeAfterSec: 0,
       warmPool: 0,
       workspaceTtlDays: 14,
+      allowedImages: options.allowedImages,
     },
   );
   const lease = (session: SessionRecord, call: LeaseOptions): Promise<HandLease> =>

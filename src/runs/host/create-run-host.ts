@@ -83,6 +83,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     },
     readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
     boxStatus: (options) => box.status(options),
+    acquireBox: (request, options) => box.acquire(request, options),
     bindBox: (options) => box.bind(options),
     importAttachments: (options) => box.importAttachments(options),
     saveToolResult: (callId, text, options) => box.saveToolResult(callId, text, options),

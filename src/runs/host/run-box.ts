@@ -20,13 +20,20 @@ import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch } from "../../ports/outbound-fetch.js";
-import type { BoundBox, ImageBytes, ImportedAttachment } from "../../ports/run-host.js";
+import type {
+  AcquiredBox,
+  BindBoxOptions,
+  BoundBox,
+  ImageBytes,
+  ImportedAttachment,
+} from "../../ports/run-host.js";
 import type { RunRecord, RunStore } from "../../ports/run-store.js";
 import type { SniffMimeType } from "../../ports/sniff-mime-type.js";
 import type { ExportAnswer, ToolBox } from "../../ports/tool.js";
 import { ToolResultFile } from "../../tools/tool-results.js";
 import type { RunRecorder } from "../record-run.js";
 import { toDelivery } from "../run-object.js";
+import { OneBinding } from "./one-binding.js";
 import { readImage } from "./read-image.js";
 import type { RunGate } from "./run-gate.js";
 
@@ -34,7 +41,7 @@ export interface RunBoxDeps {
   readonly jobs: Pick<Jobs, "of">;
   readonly boxes: Pick<
     BoxService,
-    "bind" | "getSession" | "findOrCreateSession" | "requiredReuseKey" | "status"
+    "acquire" | "bind" | "describe" | "getSession" | "findOrCreateSession" | "requiredReuseKey" | "status"
   >;
   readonly runs: RunStore;
   readonly files: FileStore;
@@ -68,8 +75,10 @@ export class RunBox {
   readonly #recorder: RunRecorder;
   readonly #gate: RunGate;
   readonly #renderKey: RunBoxOf["renderKey"];
-  #binding: Promise<BoxLease> | null = null;
+  readonly #binding = new OneBinding();
   #lease: BoxLease | null = null;
+  /** Images that this run has named for boxes it acquired. */
+  readonly #images = new Map<SessionId, string | null>();
   #importing: Promise<readonly ImportedAttachment[]> | null = null;
   #attachments: RunRecord["attachments"];
   #sources: RunRecord["attachmentSources"];
@@ -94,40 +103,53 @@ export class RunBox {
     return this.#deps.boxes.status(options);
   }
 
-  /** @throws ServiceError `box.forbidden` for a run without a session, `box.*` when the box cannot be had */
-  async bind(options: CallOptions): Promise<BoundBox> {
+  /** @throws ServiceError `box.forbidden` for a run without a session, and what `BoxService.acquire` fails with */
+  async acquire(request: unknown, options: CallOptions): Promise<AcquiredBox> {
     this.#gate.check();
-    this.#binding ??= this.#tryAcquire(options);
-    const lease = await this.#binding;
-    const { inbox, outbox, notes } = lease;
-    return { sessionId: lease.session.id, inbox, outbox, notes };
-  }
-
-  /** A bind that failed leaves nothing behind: the next one begins anew. */
-  async #tryAcquire(options: CallOptions): Promise<BoxLease> {
-    try {
-      return await this.#acquire(options);
-    } catch (error) {
-      this.#binding = null;
-      throw error;
-    }
-  }
-
-  async #acquire(options: CallOptions): Promise<BoxLease> {
-    const { session, id } = this.#run;
-    if (session === null)
-      throw new ServiceError("box.forbidden", "This run has no box.", {
-        hint: "Switch box-enabled on and grant one of the box tools.",
-      });
+    this.#ownSession();
     using linked = this.#gate.link(options);
-    const record = await this.#findSession(session.id, linked);
-    const lease = await this.#deps.boxes.bind(record, id, linked);
+    const { session, image } = await this.#deps.boxes.acquire(this.#run.tenant, request, linked);
+    this.#images.set(session.id, image);
+    const [entry] = await this.#deps.boxes.describe([session], linked);
+    return { id: session.id, status: entry?.state ?? "none" };
+  }
+
+  /**
+   * @throws ServiceError `box.forbidden` for a run without a session, `box.bind_conflict` for another box than the bound
+   * one, `session.not_found`, `box.*` when the box cannot be had
+   */
+  async bind({ box, ...options }: BindBoxOptions): Promise<BoundBox> {
+    this.#gate.check();
+    const own = this.#ownSession().id;
+    const lease = await this.#binding.bind({ box, own, start: (asked) => this.#bind(asked, options) });
+    const { session, inbox, outbox, notes } = lease;
+    return { sessionId: session.id, inbox, outbox, notes };
+  }
+
+  async #bind(box: SessionId | null, options: CallOptions): Promise<BoxLease> {
+    const session = this.#ownSession();
+    const { id, tenant } = this.#run;
+    using linked = this.#gate.link(options);
+    const record =
+      box === null
+        ? await this.#findSession(session.id, linked)
+        : await this.#deps.boxes.getSession(tenant, box);
+    const image = this.#images.get(record.id);
+    const lease = await this.#deps.boxes.bind(record, id, { signal: linked.signal, image });
     this.#lease = lease;
     if (lease.session.id !== session.id) {
       const { id: sessionId, key } = lease.session;
       await this.#deps.runs.update(id, { session: { id: sessionId, key } });
     }
     return lease;
+  }
+
+  #ownSession(): NonNullable<RunRecord["session"]> {
+    const { session } = this.#run;
+    if (session !== null) return session;
+    throw new ServiceError("box.forbidden", "This run has no box.", {
+      hint: "Switch box-enabled on and grant one of the box tools.",
+    });
   }
 
   /** A session that was deleted after the message came is made anew: the message gets a new box (box §11.8). */
@@ -246,18 +268,10 @@ export class RunBox {
 
   /** The end of the run: what lies in the outbox is listed, what still runs is stopped, the lease is given back. */
   async leave(): Promise<RunRecord["outboxLeft"]> {
-    const lease = await this.#settledLease();
+    const lease = await this.#binding.settled();
     if (lease === null) return [];
     await using _held = lease;
     return await listOutbox(lease.handle.files, lease.outbox, { signal: AbortSignal.timeout(LEAVE_MS) });
-  }
-
-  async #settledLease(): Promise<BoxLease | null> {
-    try {
-      return await this.#binding;
-    } catch {
-      return null;
-    }
   }
 
   #boundLease(): BoxLease {

@@ -611,6 +611,26 @@ describe("the reaper", () => {
   });
 });
 
+describe("an acquire", () => {
+  it("plans a session of the key and passes by the pool where it names an image; the box keeps that image", async () => {
+    vi.useFakeTimers();
+    service = aService({ warmPool: 1, allowedImages: ["other:1"] });
+    await service.start(ENDLESS);
+    await pass(60);
+    expect(await containers()).toHaveLength(1);
+    const chosen = { reuse_key: "mine", options: { image: "other:1" } };
+    const { session: planned, image } = await service.acquire("main", chosen, ENDLESS);
+    expect([planned.container, image]).toEqual([null, "other:1"]);
+    await using lease = await service.bind(planned, "run_a", { ...ENDLESS, image });
+    expect(lease.settings.image).toBe("other:1");
+    const again = await service.acquire("main", { reuse_key: "mine" }, ENDLESS);
+    await using hand = await service.lease(again.session, ENDLESS);
+    expect([hand.session.container, hand.settings.image]).toEqual([lease.session.container, "other:1"]);
+    const other = await service.acquire("main", { reuse_key: "other" }, ENDLESS);
+    expect(other.session.container).not.toBeNull();
+  });
+});
+
 describe("the engine", () => {
   it("that is switched off and one that does not answer are told apart", async () => {
     proves("KEY-16", "KEY-17");

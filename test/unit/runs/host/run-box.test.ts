@@ -12,6 +12,7 @@ import { FakeOutboundFetch } from "../../../fakes/fake-outbound-fetch.js";
 import { proves } from "../../../support/proves.js";
 import { aRun } from "../../../support/records.js";
 import { aRunWorld, NEVER, type RunWorld, type WorldOptions } from "../../../support/run-world.js";
+import { textLike } from "../../../support/text-like.js";
 
 const CALL = { signal: NEVER };
 const OUTBOX = "/workspace/outbox/run_1";
@@ -133,6 +134,52 @@ describe("RunBox: bind", () => {
     expect(setting.world.backend.counts).toMatchObject({ containersCreated: 1, opens: 1 });
   });
 
+  it("is of one box for the run's life: another is refused, the same again is the same", async () => {
+    proves("KEY-14");
+    await using setting = await aSetting();
+    const own = await setting.box.bind(CALL);
+    const other = await setting.box.acquire({ reuse_key: "other" }, CALL);
+    await expect(setting.box.bind({ ...CALL, box: other.id })).rejects.toMatchObject({
+      code: "box.bind_conflict",
+      message: "A run cannot change its box after binding.",
+    });
+    expect(await setting.box.bind({ ...CALL, box: own.sessionId })).toEqual(own);
+    expect(await setting.box.bind(CALL)).toEqual(own);
+    expect(setting.world.backend.counts.containersCreated).toBe(1);
+  });
+
+  it("is won by exactly one of two different binds at once, whichever comes first", async () => {
+    proves("KEY-14");
+    for (const isOwnFirst of [true, false]) {
+      await using setting = await aSetting();
+      const { id } = await setting.box.acquire({ reuse_key: "other" }, CALL);
+      const own = setting.run.session?.id;
+      const order = isOwnFirst ? [own, id] : [id, own];
+      const answers = await Promise.allSettled(order.map((box) => setting.box.bind({ ...CALL, box })));
+      expect(answers).toMatchObject([
+        { status: "fulfilled", value: { sessionId: order[0] } },
+        { status: "rejected", reason: { code: "box.bind_conflict" } },
+      ]);
+      expect((await setting.world.record("run_1")).session?.id).toBe(order[0]);
+      expect((await setting.box.bind(CALL)).sessionId).toBe(order[0]);
+      expect(setting.box.forTools()?.sessionId).toBe(order[0]);
+      expect(setting.world.backend.counts.containersCreated).toBe(1);
+    }
+  });
+
+  it("goes to the other where the first of two fails, as for a box of nobody or of another tenant", async () => {
+    await using setting = await aSetting();
+    const foreign = await setting.world.boxes.acquire("tenant-2", { reuse_key: "theirs" }, CALL);
+    for (const box of ["ses_nobody" as const, foreign.session.id]) {
+      await expect(setting.box.bind({ ...CALL, box })).rejects.toMatchObject({ code: "session.not_found" });
+    }
+    const answers = await Promise.allSettled([
+      setting.box.bind({ ...CALL, box: "ses_nobody" }),
+      setting.box.bind(CALL),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  });
+
   it("makes a session anew that was deleted after the message came, and says so in the ledger", async () => {
     await using setting = await aSetting();
     const deleted = setting.run.session?.id ?? "ses_none";
@@ -172,6 +219,42 @@ describe("RunBox: bind", () => {
   it("tells the status of boxes", async () => {
     await using setting = await aSetting();
     expect(await setting.box.status(CALL)).toMatchObject({ enabled: true, available: true });
+  });
+});
+
+describe("RunBox: acquire", () => {
+  it("plans a box, makes nothing, and is bound with the image that was allowed and chosen", async () => {
+    proves("KEY-12");
+    await using setting = await aSetting({}, { allowedImages: ["other:1"] });
+    const request = { reuse_key: "mine", options: { image: "other:1" } };
+    const acquired = await setting.box.acquire(request, CALL);
+    expect(acquired).toEqual({ id: textLike(/^ses_/), status: "none" });
+    expect(await setting.box.acquire({ reuse_key: "mine" }, CALL)).toEqual(acquired);
+    expect(setting.world.backend.counts).toMatchObject({ containersCreated: 0, volumesCreated: 0 });
+    await setting.box.acquire(request, CALL);
+    await setting.box.bind({ ...CALL, box: acquired.id });
+    expect(setting.box.forTools()?.settings.image).toBe("other:1");
+    expect((await setting.box.acquire({ reuse_key: "mine" }, CALL)).status).toBe("ready");
+  });
+
+  it.each(["host_path", "extra_mounts", "max_sessions", "memory_mb", "session_id", "image"])(
+    "refuses the option %s, and nothing is created",
+    async (field) => {
+      proves("KEY-12");
+      await using setting = await aSetting();
+      const before = await setting.world.stores.sessions.listAll();
+      const refused = setting.box.acquire({ reuse_key: "mine", options: { [field]: "x" } }, CALL);
+      await expect(refused).rejects.toMatchObject({ param: field });
+      expect(await setting.world.stores.sessions.listAll()).toEqual(before);
+      expect(setting.world.backend.counts).toMatchObject({ containersCreated: 0, volumesCreated: 0 });
+    },
+  );
+
+  it("is not for a run without a session", async () => {
+    await using setting = await aSetting({ session: null });
+    await expect(setting.box.acquire({ reuse_key: "mine" }, CALL)).rejects.toMatchObject({
+      code: "box.forbidden",
+    });
   });
 });
 
