@@ -1,8 +1,13 @@
 /** What people do to a box with the engine's own command: the next call works, and the model is told once (box §11.4, §11.5). */
-import { describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { WOKEN_NOTE } from "../../../src/domain/exec-outcome.js";
+import type { BoxHandle, ExecEvent, WriteAnswer } from "../../../src/ports/box-handle.js";
 import type { ChatRequest } from "../../../src/ports/chat-model.js";
+import { run } from "../../contracts/box-backend.js";
+import { aProcess } from "../../contracts/box-processes.js";
 import { text } from "../../fakes/scripted-model.js";
 import { lastToolResults, runs, saysStdout, wholeText } from "../../support/agent-script.js";
+import { FOREVER, TestEngine } from "../../support/engine.js";
 import { chatMessage, serviceForAll } from "../../support/shared-service.js";
 
 const VERBS = ["remove", "stop", "kill", "restart", "pause"] as const;
@@ -111,4 +116,66 @@ describe.skipIf(!inject("dockerAvailable"))("a box that somebody handles", () =>
     for (const { Labels: labels } of await service().containers())
       if (labels["berth.session"] !== undefined) return handle(labels["berth.session"], verb);
   }
+});
+
+const MIB = 1024 * 1024;
+const BIG_MIB = 32;
+
+async function write(box: BoxHandle, path: string): Promise<readonly WriteAnswer[]> {
+  const bytes = Buffer.alloc(MIB, "x");
+  async function* content(): AsyncIterable<Uint8Array> {
+    await Promise.resolve();
+    yield bytes;
+  }
+  return box.files.write([{ path, mode: "create", sizeBytes: MIB, content: content() }], FOREVER);
+}
+
+describe.skipIf(!inject("dockerAvailable"))("a box that somebody pauses", () => {
+  let engine: TestEngine;
+  let box: BoxHandle;
+  let pause: () => Promise<void>;
+
+  beforeAll(async () => {
+    engine = new TestEngine();
+    const started = await engine.startBox();
+    box = started.box;
+    pause = async () => {
+      await engine.docker.getContainer(started.place.container).pause();
+    };
+    await run(box, ["truncate", "-s", `${BIG_MIB}M`, "/workspace/big"]);
+  });
+  afterAll(async () => {
+    await box[Symbol.asyncDispose]();
+    await engine[Symbol.asyncDispose]();
+  });
+
+  it("is woken by a command, a look at files and an import, and none of them fails", async () => {
+    await pause();
+    const [command, looks, imported] = await Promise.all([
+      run(box, ["echo", "works"]),
+      box.files.stat(["/workspace/big"], FOREVER),
+      write(box, "/workspace/in"),
+    ]);
+    expect(command).toMatchObject({ stdout: "works\n", exit: { exitCode: 0, notes: [WOKEN_NOTE] } });
+    expect(looks).toMatchObject([{ entry: { sizeBytes: BIG_MIB * MIB } }]);
+    expect(imported).toMatchObject([{ ok: true }]);
+  });
+
+  it("is woken while a file is read, and by what is typed into a process", async () => {
+    await using cat = await box.spawn(aProcess(["cat"]), FOREVER);
+    const whole = { path: "/workspace/big", offset: 0, length: Infinity };
+    let bytes = 0;
+    for await (const event of box.files.read([whole], FOREVER)) {
+      if (event.type !== "bytes") continue;
+      if (bytes === 0) await pause();
+      bytes += event.bytes.length;
+    }
+    expect(bytes).toBe(BIG_MIB * MIB);
+    await pause();
+    await cat.write(Buffer.from("typed"), FOREVER);
+    await cat.endInput(FOREVER);
+    const events: ExecEvent[] = [];
+    for await (const event of cat.events) events.push(event);
+    expect(events.at(-1)).toMatchObject({ type: "exit", exit: { exitCode: 0, notes: [WOKEN_NOTE] } });
+  });
 });
