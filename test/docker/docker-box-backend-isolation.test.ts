@@ -95,6 +95,7 @@ describe.skipIf(!hasEngine())("a box of a Docker engine", () => {
     expect(host).toMatchObject({
       NetworkMode: "none",
       NanoCpus: 1e9,
+      CpuShares: 256,
       Memory: 256 * 1024 * 1024,
       MemorySwap: 256 * 1024 * 1024,
       PidsLimit: 128,

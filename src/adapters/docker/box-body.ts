@@ -23,6 +23,8 @@ import type { SocketPlace } from "./socket-places.js";
 
 const MAX_TMP_MIB = 64;
 const MAX_SHM_MIB = 16;
+/** A quarter of what any other container has: what boxes do comes after the service and its neighbours. */
+const CPU_SHARES = 256;
 
 export interface BoxBodyInput {
   readonly serviceId: string;
@@ -61,6 +63,7 @@ export function makeBoxBody({
       Memory: settings.memoryMb * MIB,
       MemorySwap: settings.memoryMb * MIB,
       NanoCpus: Math.round(settings.cpus * 1e9),
+      CpuShares: CPU_SHARES,
       Ulimits: [...commonUlimits(), fileSizeLimit(settings)],
     },
   };

@@ -81,6 +81,7 @@ describe("makeBoxBody", () => {
         Memory: 536_870_912,
         MemorySwap: 536_870_912,
         NanoCpus: 500_000_000,
+        CpuShares: 256,
         Ulimits: [
           { Name: "nofile", Soft: 1024, Hard: 4096 },
           { Name: "core", Soft: 0, Hard: 0 },
