@@ -1,18 +1,10 @@
 /** Boxes as containers of a Docker engine (box §18, security §3). */
-import { setTimeout as delay } from "node:timers/promises";
 import type { BoxSettings } from "../../domain/box.js";
 import type { BoxControl } from "../../domain/box-control.js";
 import { ServiceError } from "../../domain/errors.js";
 import { MAX_ENTRIES } from "../../domain/exec-outcome.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
-import type {
-  BoxBackend,
-  BoxPlace,
-  ContainerState,
-  EngineFacts,
-  Owned,
-  OwnedContainer,
-} from "../../ports/box-backend.js";
+import type { BoxBackend, BoxPlace, ContainerState, EngineFacts, Owned } from "../../ports/box-backend.js";
 import type { BoxHandle, WriteAnswer } from "../../ports/box-handle.js";
 import type { BoxHelper } from "../../ports/box-helper.js";
 import type { Clock } from "../../ports/clock.js";
@@ -22,18 +14,18 @@ import type { CallOptions } from "../../ports/options.js";
 import type { QuotaVolumes } from "../../ports/quota-volumes.js";
 import { BoxAccess } from "./box-access.js";
 import { makeBoxBody } from "./box-body.js";
+import { BoxContainers, mustBeMadeAnew, readState } from "./box-containers.js";
 import { BoxHelpers } from "./box-helpers.js";
-import type { CreateBody } from "./container-body.js";
+import { type CreateBody, MIB } from "./container-body.js";
 import { DockerBoxHandle } from "./docker-box-handle.js";
 import { EngineApi, type EngineConnection } from "./engine-api.js";
 import { EngineCalls } from "./engine-calls.js";
-import { missingImage, slowEngine } from "./engine-errors.js";
 import { describeEngine } from "./engine-facts.js";
-import type { ContainerSummary, ContainerView } from "./engine-views.js";
+import type { ContainerView } from "./engine-views.js";
 import { HelperVolume } from "./helper-volume.js";
 import type { Reserve } from "./host-reserve.js";
 import { importFiles } from "./import-files.js";
-import { LABEL, ownerLabels, readQuotaMib, readUid, requireOwner } from "./labels.js";
+import { LABEL, readQuotaMib } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { makePreparationBody, WRONG_VOLUME } from "./preparation-body.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
@@ -44,8 +36,6 @@ import { SocketTransport } from "./socket-transport.js";
 import { WorkerScripts } from "./worker-script.js";
 import { WorkspaceVolumes } from "./workspace-volumes.js";
 
-const CREATION_MS = 30_000;
-const LOOK_AGAIN_MS = 100;
 const UNPAUSE_MS = 10_000;
 const NO_MOUNTS: MountRules = { allowedRoots: [], ownPlaces: [] };
 
@@ -87,6 +77,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #deps: DockerBoxBackendDeps;
   readonly #calls: EngineCalls;
   readonly #work: ContainerWork;
+  readonly #containers: BoxContainers;
   readonly #helpers: BoxHelpers | null;
   readonly #quota: QuotaSettings;
   readonly #probe: QuotaProbe;
@@ -101,13 +92,14 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#deps = deps;
     this.#calls = new EngineCalls(new EngineApi(deps.connection));
     this.#work = { ...deps, calls: this.#calls, shortLived: new Set() };
+    this.#containers = new BoxContainers({ ...deps, ...this.#work });
     this.#selfCheck = new SelfCheck({ ...deps, calls: this.#calls, boxes: this });
     const { helper = null, quota = WATCHED_QUOTA, socketDirectory: directory = null, ...rest } = deps;
     this.#quota = quota;
     this.#probe = new QuotaProbe({ ...rest, ...quota, work: this.#work, seccomp: this.#seccomp });
     this.#volumes = new WorkspaceVolumes({ ...rest, ...quota, calls: this.#calls, probe: this.#probe });
     const listContainers = async (options: CallOptions): Promise<readonly string[]> =>
-      (await this.#listLasting(options)).map(({ name }) => name);
+      (await this.#containers.list(options)).map(({ name }) => name);
     this.#sockets =
       helper === null || directory === null
         ? null
@@ -158,7 +150,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     await this.#resolveMounts(settings);
     using _volume = await this.#volumes.hold(place.volume, options);
     const check = await this.#volumes.make(place, settings, options);
-    if (await this.#isMounted(place, options)) return;
+    if (await this.#containers.isMounted(place, options)) return;
     const body = makePreparationBody({ serviceId, place, settings, seccomp: this.#seccomp, check });
     const name = `${place.volume}-prep-${ids.randomHex(8)}`;
     const exitCode = await runToEnd(this.#work, { name, body }, options);
@@ -180,8 +172,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const body = await this.#makeBody(place, settings, options);
     using _volume = await this.#volumes.hold(place.volume, options);
     await this.#volumes.attach(place, settings, options);
-    const view = await this.#findOwn(place, options);
-    if (view === null) await this.#create(place, body, options);
+    const view = await this.#containers.find(place, options);
+    if (view === null) await this.#containers.create(place, body, options);
     else if (mustBeMadeAnew(view, body)) await this.#makeAnew(view, { place, body }, options);
     else if (view.State.Status === "paused") {
       await this.#calls.unpauseContainer(place.container, options);
@@ -205,7 +197,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   }
 
   async isCurrent(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<boolean> {
-    const view = await this.#findOwn(place, options);
+    const view = await this.#containers.find(place, options);
     if (view?.State.Status !== "running") return false;
     const { Labels: wanted } = await this.#makeBody(place, settings, options);
     const { Labels: labels } = view.Config;
@@ -215,7 +207,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   }
 
   async open(place: BoxPlace, options: CallOptions): Promise<BoxHandle> {
-    const view = await this.#findOwn(place, options);
+    const view = await this.#containers.find(place, options);
     if (view?.State.Status !== "running")
       throw new ServiceError("box.readiness", "The box does not run.", {
         hint: "Start the box before opening it; its files are kept.",
@@ -247,7 +239,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     options: CallOptions,
   ): Promise<readonly WriteAnswer[]> {
     const { serviceId, ids } = this.#deps;
-    if (await this.#isMounted(place, options))
+    if (await this.#containers.isMounted(place, options))
       throw new ServiceError("box.conflict", "The workspace is mounted in a running box.", {
         hint: "Stop the box first.",
       });
@@ -280,28 +272,17 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     await this.#volumes.releaseUnused(options);
   }
 
+  async listUids(options: CallOptions): Promise<readonly number[]> {
+    return this.#containers.listUids(options);
+  }
+
   async listOwned(options: CallOptions): Promise<Owned> {
-    const volumes = await this.#volumes.list(this.#label, options);
+    const volumes = await this.#volumes.list(`${LABEL.service}=${this.#deps.serviceId}`, options);
     const isLasting = (name: string): boolean => !this.#selfCheck.owns(name);
     return {
-      containers: (await this.#listLasting(options)).filter(({ name }) => isLasting(name)),
+      containers: (await this.#containers.list(options)).filter(({ name }) => isLasting(name)),
       volumes: volumes.filter(isLasting),
     };
-  }
-
-  async listUids(options: CallOptions): Promise<readonly number[]> {
-    const containers = await this.#calls.listContainers({ label: [LABEL.uid] }, options);
-    return [...new Set(containers.flatMap(({ Labels: labels }) => readUid(labels) ?? []))];
-  }
-
-  get #label(): string {
-    return `${LABEL.service}=${this.#deps.serviceId}`;
-  }
-
-  /** Containers of boxes, the self-check's among them. */
-  async #listLasting(options: CallOptions): Promise<readonly OwnedContainer[]> {
-    const containers = await this.#calls.listContainers({ label: [this.#label] }, options);
-    return containers.filter((container) => !this.#isPreparing(container)).map(describeOwned);
   }
 
   /** Before the engine hears of a box. @throws ServiceError `box.validation` */
@@ -357,38 +338,6 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     });
   }
 
-  /** @throws ServiceError `box.conflict` when the container of that name is another session's */
-  async #findOwn(place: BoxPlace, options: CallOptions): Promise<ContainerView | null> {
-    const view = await this.#calls.inspectContainer(place.container, options);
-    if (view === null) return null;
-    requireOwner(view.Config.Labels, {
-      ...ownerLabels({ serviceId: this.#deps.serviceId, ...place }),
-      [LABEL.uid]: String(place.uid),
-    });
-    return view;
-  }
-
-  async #create(place: BoxPlace, body: CreateBody, options: CallOptions): Promise<void> {
-    const volumes = await this.#calls.imageVolumes(body.Image, options);
-    if (volumes === null) throw missingImage(body.Image);
-    if (volumes.length > 0)
-      throw new ServiceError(
-        "box.validation",
-        `The image ${JSON.stringify(body.Image)} declares volumes, which no quota of a box covers.`,
-        { hint: "Use an image without VOLUME.", details: { image: body.Image, volumes: volumes.length } },
-      );
-    // Mounting a volume that is not there would make an empty one without a word.
-    if (!(await this.#calls.hasVolume(place.volume, options)))
-      throw new ServiceError("box.not_found", "The workspace of the session is not on the engine.", {
-        hint: "Prepare a new workspace; the files of the old one are gone.",
-      });
-    const until = this.#deps.clock.elapsed() + CREATION_MS;
-    while (!(await this.#createOnce(place, body, options))) {
-      if (this.#deps.clock.elapsed() > until) throw slowEngine("create a container", CREATION_MS);
-      await delay(LOOK_AGAIN_MS, undefined, options);
-    }
-  }
-
   /** The directory in which the helper dials in stays for its successor. @throws ServiceError `box.conflict` when it runs */
   async #makeAnew(
     view: ContainerView,
@@ -398,42 +347,8 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
     await removeContainer(this.#work, place.container, options);
     await this.#helpers?.drop(place.container);
-    await this.#create(place, body, options);
+    await this.#containers.create(place, body, options);
   }
-
-  /** @returns false while somebody else has taken the name and the engine does not know the container yet */
-  async #createOnce(place: BoxPlace, body: CreateBody, options: CallOptions): Promise<boolean> {
-    const outcome = await this.#calls.createContainer(place.container, body, options);
-    if (outcome === "no_image") throw missingImage(body.Image);
-    return outcome === "done" || (await this.#findOwn(place, options)) !== null;
-  }
-
-  /** A workspace is mounted in one container at a time; one that a box has mounted has been prepared. */
-  async #isMounted(place: Omit<BoxPlace, "container">, options: CallOptions): Promise<boolean> {
-    const containers = await this.#calls.listContainers({ volume: [place.volume] }, options);
-    const running = containers.filter(
-      ({ State: state, Labels: labels }) => state === "running" && !labels[LABEL.purpose],
-    );
-    if (running.some(({ Labels: labels }) => readUid(labels) !== place.uid))
-      throw new ServiceError("box.conflict", "The workspace is mounted in a running box of another uid.", {
-        hint: "Remove the container first.",
-      });
-    return running.length > 0;
-  }
-
-  #isPreparing(summary: ContainerSummary): boolean {
-    return summary.Labels[LABEL.purpose] !== undefined && this.#work.shortLived.has(nameOf(summary));
-  }
-}
-
-const MIB = 1024 * 1024;
-
-/** Settings that differ always count; another helper or way to it only where nothing runs that it could disturb. */
-function mustBeMadeAnew(view: ContainerView, { Labels: wanted }: CreateBody): boolean {
-  const { Labels: labels } = view.Config;
-  if (labels[LABEL.settings] !== wanted[LABEL.settings]) return true;
-  const isServedOtherwise = [LABEL.helper, LABEL.channel].some((label) => labels[label] !== wanted[label]);
-  return readState(view.State.Status) === "stopped" && isServedOtherwise;
 }
 
 function otherSettings(container: string): ServiceError {
@@ -441,23 +356,4 @@ function otherSettings(container: string): ServiceError {
     hint: "Stop and remove the container, then start it with the settings wanted.",
     details: { container },
   });
-}
-
-function readState(status: string): ContainerState {
-  if (status === "running" || status === "paused") return status;
-  return "stopped";
-}
-
-function nameOf({ Names: names }: ContainerSummary): string {
-  return (names[0] ?? "").replace(/^\//u, "");
-}
-
-function describeOwned(summary: ContainerSummary): OwnedContainer {
-  const { State: state, Labels: labels } = summary;
-  return {
-    name: nameOf(summary),
-    sessionId: labels[LABEL.session] ?? null,
-    uid: readUid(labels),
-    state: readState(state),
-  };
 }

@@ -1,5 +1,5 @@
 /** Runs a short-lived container of ours to its end and removes it, whatever happens. */
-import { setTimeout as delay } from "node:timers/promises";
+import { delay } from "../../lib/delay.js";
 import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
@@ -57,6 +57,6 @@ export async function removeContainer(
   const until = clock.elapsed() + REMOVAL_MS;
   while ((await calls.removeContainer(name, options)) === "busy") {
     if (clock.elapsed() > until) throw slowEngine("remove a container", REMOVAL_MS);
-    await delay(LOOK_AGAIN_MS, undefined, options);
+    await delay(LOOK_AGAIN_MS, options);
   }
 }
