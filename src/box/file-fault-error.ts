@@ -2,6 +2,7 @@
 import type { FileFault } from "../domain/box.js";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { MAX_PATH_CHARS } from "../domain/workspace-path.js";
+import type { WriteAnswer } from "../ports/box-handle.js";
 
 const MAX_SHOWN_CHARS = 200;
 
@@ -33,4 +34,19 @@ export function fileFaultError(path: string, fault: FileFault): ServiceError {
   const { code, says } = FAULTS[fault];
   const shown = path.length > MAX_SHOWN_CHARS ? `${path.slice(0, MAX_SHOWN_CHARS)}…` : path;
   return new ServiceError(code, `${JSON.stringify(shown)} ${says}.`, { param: "path", details: { fault } });
+}
+
+/** As `fileFaultError`, for a file that was not written; limit and use are told where the box knows them. */
+export function refusedWriteError(
+  path: string,
+  answer: Extract<WriteAnswer, { readonly ok: false }>,
+): ServiceError {
+  const error = fileFaultError(path, answer.fault);
+  return answer.space === undefined
+    ? error
+    : new ServiceError(error.code, error.message, {
+        param: "path",
+        details: error.details,
+        hint: answer.space,
+      });
 }

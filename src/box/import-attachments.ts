@@ -275,6 +275,6 @@ const FAULT_REASONS: Partial<Record<FileFault, string>> = {
 };
 
 function describeFault(answer: WriteAnswer | undefined): string {
-  const known = answer?.ok === false ? FAULT_REASONS[answer.fault] : undefined;
+  const known = answer?.ok === false ? (answer.space ?? FAULT_REASONS[answer.fault]) : undefined;
   return known ?? "The box did not take it.";
 }

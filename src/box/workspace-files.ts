@@ -6,7 +6,7 @@ import { ServiceError } from "../domain/errors.js";
 import { isWithin, normaliseWorkspacePath } from "../domain/workspace-path.js";
 import type { BoxFiles } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
-import { fileFaultError } from "./file-fault-error.js";
+import { fileFaultError, refusedWriteError } from "./file-fault-error.js";
 
 /** Entries that one listing tells. */
 export const MAX_LISTED = 1000;
@@ -138,7 +138,7 @@ export async function writeWorkspaceFile(
   if (path === WORKSPACE_ROOT) throw fileFaultError(path, "not_regular");
   const [answer] = await files.write([{ ...request, mode: "overwrite" }], options);
   if (answer === undefined) throw noAnswer();
-  if (!answer.ok) throw fileFaultError(path, answer.fault);
+  if (!answer.ok) throw refusedWriteError(path, answer);
   return toWorkspaceEntry({ ...answer.entry, path, sizeBytes: request.sizeBytes });
 }
 

@@ -148,7 +148,7 @@ export function describeFullDisk(use: DiskUse, limits: BoxLimits): string {
   const { sizeBytes, entries, isHostFull = false } = use;
   const { quotaMib, entries: maxEntries = MAX_ENTRIES } = limits;
   if (isHostFull)
-    return `The disk of the machine is nearly full, so no box may grow: ${Math.ceil(sizeBytes / MIB)} MiB of ${quotaMib} MiB are in use in this workspace.`;
+    return `The disk of the machine is nearly full, so no box may grow: ${Math.ceil(sizeBytes / MIB)} MiB${quotaMib === 0 ? "" : ` of ${quotaMib} MiB`} are in use in this workspace.`;
   return sizeBytes >= quotaMib * MIB
     ? `The workspace quota of ${quotaMib} MiB was reached: ${Math.ceil(sizeBytes / MIB)} MiB are in use.`
     : `The limit of ${maxEntries} files in the workspace was reached: there are at least ${entries}.`;

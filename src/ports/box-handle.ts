@@ -85,7 +85,12 @@ export interface WriteRequest {
 
 export type WriteAnswer =
   | { readonly ok: true; readonly entry: FileEntry }
-  | { readonly ok: false; readonly fault: FileFault };
+  | {
+      readonly ok: false;
+      readonly fault: FileFault;
+      /** Only with `no_space`: limit, use and what to do, in sentences. */
+      readonly space?: string | undefined;
+    };
 
 export interface ListRequest {
   readonly path: string;

@@ -1,6 +1,7 @@
 /** Paths as tools take them, and what a tool says when a path cannot be used (box §6.3, §13). */
 import { type FileFault, WORKSPACE_ROOT } from "../domain/box.js";
 import { MAX_PATH_CHARS, normaliseWorkspacePath } from "../domain/workspace-path.js";
+import type { WriteAnswer } from "../ports/box-handle.js";
 
 export type ToolPath =
   | { readonly ok: true; readonly path: string }
@@ -33,7 +34,19 @@ const FAULTS: Readonly<Record<FileFault, string>> = {
   denied: "was not written: the box user may not write there.",
 };
 
+/** Of a file that was not written; undefined = the box gave no answer. */
+export function describeRefusedWrite(path: string, answer: RefusedWrite | undefined): string {
+  if (answer?.space === undefined) return describeFault(path, answer?.fault ?? "denied");
+  return `${showPath(path)} was not written. ${answer.space}`;
+}
+
+type RefusedWrite = Extract<WriteAnswer, { readonly ok: false }>;
+
 /** One sentence for a fault; every violation of the boundary says "escapes". */
 export function describeFault(path: string, fault: FileFault): string {
-  return `${JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path)} ${FAULTS[fault]}`;
+  return `${showPath(path)} ${FAULTS[fault]}`;
+}
+
+function showPath(path: string): string {
+  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

@@ -4,7 +4,7 @@ import { TOOL_RESULTS_DIR } from "../domain/box.js";
 import { isWithin } from "../domain/workspace-path.js";
 import type { BoxFiles, WriteRequest } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
-import { describeFault } from "./box-path.js";
+import { describeRefusedWrite } from "./box-path.js";
 import { onePiece } from "./one-piece.js";
 
 const MIB = 1024 * 1024;
@@ -142,7 +142,7 @@ async function writePiece(
   try {
     const [answer] = await files.write([request], options);
     if (answer === undefined) return "The box gave no answer.";
-    return answer.ok ? null : describeFault(request.path, answer.fault);
+    return answer.ok ? null : describeRefusedWrite(request.path, answer);
   } catch {
     return "The box could not be reached to save it.";
   }

@@ -186,13 +186,14 @@ os.chmod(".", 0)
     const { box: small, place: smallPlace } = await engine.startBox({ workspaceQuotaMb: 1 });
     const bytes = Buffer.alloc(2 * MIB, "x");
     const [created] = await small.files.write([aWrite("/workspace/big", bytes)], FOREVER);
-    expect(created).toEqual({ ok: false, fault: "no_space" });
+    const space = "One file may have 1 MiB at most, and this one would have 2 MiB. Write less, or split it.";
+    expect(created).toEqual({ ok: false, fault: "no_space", space });
     await small.files.write([aWrite("/workspace/log", "kept")], FOREVER);
     const [appended] = await small.files.write(
       [aWrite("/workspace/log", bytes, { mode: "append" })],
       FOREVER,
     );
-    expect(appended).toEqual({ ok: false, fault: "no_space" });
+    expect(appended).toEqual({ ok: false, fault: "no_space", space });
     expect(
       (await run(small, ["sh", "-c", "ls -A | grep -v -e inbox -e outbox -e .home -e .tool; cat log"]))
         .stdout,

@@ -8,7 +8,15 @@ import type { QuotaMode } from "../../src/adapters/docker/quota-probe.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { run } from "../contracts/box-backend.js";
-import { ENGINE_SETTINGS, FOREVER, hasEngine, quotaInForce, TestEngine } from "../support/engine.js";
+import {
+  ENGINE_SETTINGS,
+  FOREVER,
+  hasEngine,
+  quotaInForce,
+  type ServedBy,
+  TestEngine,
+} from "../support/engine.js";
+import { proves } from "../support/proves.js";
 import { textLike } from "../support/text-like.js";
 
 const MIB = 1024 * 1024;
@@ -49,6 +57,7 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
   const image = () => join(engine.directory, "workspaces", place.volume, "image");
   const mount = () => join(engine.directory, "workspaces", place.volume, "mount");
   const diskBytes = async () => (await stat(image())).blocks * 512;
+  const devices = () => execFileSync("losetup", ["-j", image()]).toString();
   const isMounted = async () => (await stat(mount())).dev !== (await stat(engine.directory)).dev;
   const reopen = async (settings = SETTINGS) => {
     await box[Symbol.asyncDispose]();
@@ -85,7 +94,13 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
       [{ path: "/workspace/more", mode: "create", content: oneMib(), sizeBytes: MIB }],
       FOREVER,
     );
-    expect(answer).toMatchObject({ ok: false, fault: "no_space" });
+    expect(answer).toMatchObject({
+      ok: false,
+      fault: "no_space",
+      space: textLike(
+        /^The workspace quota is 100 MiB and 10\d MiB are in use, which leaves no space for 1 MiB\. Remove/,
+      ),
+    });
     expect((await shell("sleep 4; echo looked")).stdout).toBe("looked\n");
   });
 
@@ -94,9 +109,16 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
   });
 
   it("stops a writer that goes on although nothing more can be written", async () => {
+    proves("ISO-18");
+    expect((await shell("fallocate -l 50G /workspace/one")).exit.exitCode).not.toBe(0);
+    const parts = "for i in 1 2 3 4; do fallocate -l 40M /workspace/p$i || exit 9; done";
+    expect((await shell(parts)).exit.exitCode).toBe(9);
+    expect(await diskBytes()).toBeLessThan(130 * MIB);
+    await shell("rm -f /workspace/one /workspace/p*");
     const dd =
       "i=0; while :; do i=$((i + 1)); dd if=/dev/zero of=/workspace/f$i bs=1M count=20; sleep 0.1; done";
     const { exit } = await shell(dd);
+    expect(await diskBytes()).toBeLessThan(130 * MIB);
     expect(exit).toMatchObject({ status: "killed", exitCode: null });
     expect(exit.notes.join(" ")).toMatch(
       /The workspace quota of 100 MiB was reached: 10[0-3] MiB are in use\. The command was stopped/,
@@ -117,7 +139,7 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
     await box[Symbol.asyncDispose]();
     await engine.backend.removeContainer(place.container, FOREVER);
     expect(await isMounted()).toBe(false);
-    expect(execFileSync("losetup", ["-j", image()]).toString()).toBe("");
+    expect(devices()).toBe("");
     await reopen();
     expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");
   });
@@ -153,7 +175,6 @@ describe.skipIf(!hasLoops)("a workspace with a file system of its own", () => {
     await next.releaseUnused(FOREVER);
     expect(await isMounted()).toBe(false);
     // The kernel takes the namespace of a killed container down a moment later.
-    const devices = () => execFileSync("losetup", ["-j", image()]).toString();
     await expect.poll(devices, { timeout: 5000, interval: 50 }).toBe("");
     const starting = engine.backend.start(place, SETTINGS, FOREVER);
     await Promise.all([
@@ -231,46 +252,60 @@ describe.skipIf(!hasLoops)("a workspace from before", () => {
 });
 
 describe.skipIf(!hasEngine())("the reserve of the host's disk", () => {
-  const modes: readonly QuotaMode[] = hasLoops ? ["loop", "watchdog"] : ["watchdog"];
-  it.each(modes)("is never used up by boxes: nothing is made, imported or written (%s)", async (mode) => {
-    let reserveMib = 0;
-    const places = ["/"];
-    const elapsed = performance.now.bind(performance);
-    const small = new HostReserve({ places, reserveMib: 1, elapsed });
-    const whole = new HostReserve({ places, reserveMib: 1_000_000_000, elapsed });
-    const current = () => (reserveMib === 0 ? small : whole);
-    const reserve = {
-      include: () => undefined,
-      isReached: async () => current().isReached(),
-      require: async () => current().require(),
-      warning: async () => current().warning(),
-    };
-    await using engine = new TestEngine("helper", null, { mode, entries: ENTRIES, reserve });
-    const { box } = await engine.startBox(SETTINGS);
-    expect((await engine.backend.probe(FOREVER)).warnings.join(" ")).not.toContain("its reserve");
-    reserveMib = 1_000_000_000;
-    const { warnings } = await engine.backend.probe(FOREVER);
-    expect(warnings.join(" ")).toContain("less than its reserve of 1000000000 MiB free");
-    await expect(engine.backend.prepareWorkspace(engine.newPlace(), SETTINGS, FOREVER)).rejects.toMatchObject(
-      {
+  const modes: readonly (readonly [QuotaMode, ServedBy])[] = [
+    ["watchdog", "helper"],
+    ["watchdog", "engine"],
+  ];
+  const better: typeof modes = [
+    ["loop", "helper"],
+    ["loop", "engine"],
+  ];
+  it.each([...modes, ...(hasLoops ? better : [])])(
+    "is never used up by boxes: nothing is made, imported or written (%s, served by the %s)",
+    async (mode, servedBy) => {
+      let reserveMib = 0;
+      const places = ["/"];
+      const elapsed = performance.now.bind(performance);
+      const small = new HostReserve({ places, reserveMib: 1, elapsed });
+      const whole = new HostReserve({ places, reserveMib: 1_000_000_000, elapsed });
+      const current = () => (reserveMib === 0 ? small : whole);
+      const reserve = {
+        include: () => undefined,
+        isReached: async () => current().isReached(),
+        require: async () => current().require(),
+        warning: async () => current().warning(),
+      };
+      await using engine = new TestEngine(servedBy, null, { mode, entries: ENTRIES, reserve });
+      const { box } = await engine.startBox(SETTINGS);
+      expect((await engine.backend.probe(FOREVER)).warnings.join(" ")).not.toContain("its reserve");
+      reserveMib = 1_000_000_000;
+      const { warnings } = await engine.backend.probe(FOREVER);
+      expect(warnings.join(" ")).toContain("less than its reserve of 1000000000 MiB free");
+      await expect(
+        engine.backend.prepareWorkspace(engine.newPlace(), SETTINGS, FOREVER),
+      ).rejects.toMatchObject({
         code: "box.quota",
-      },
-    );
-    const [answer] = await box.files.write(
-      [{ path: "/workspace/more", mode: "create", content: oneMib(), sizeBytes: MIB }],
-      FOREVER,
-    );
-    expect(answer).toMatchObject({ ok: false, fault: "no_space" });
-    const looker = await run(box, ["sh", "-c", "sleep 1; ls / | head -1"]);
-    expect(looker.exit).toMatchObject({ exitCode: 0, notes: [] });
-    const text =
-      "sleep 0.7; i=0; while :; do i=$((i + 1)); head -c 3M /dev/zero > /workspace/s$i; sleep 0.3; done";
-    const writer = await run(box, ["sh", "-c", text], { timeoutMs: 20_000 });
-    expect(writer.exit.notes.join(" ")).toMatch(
-      /The disk of the machine is nearly full, so no box may grow: \d+ MiB/,
-    );
-    await box[Symbol.asyncDispose]();
-  });
+      });
+      const [answer] = await box.files.write(
+        [{ path: "/workspace/more", mode: "create", content: oneMib(), sizeBytes: MIB }],
+        FOREVER,
+      );
+      expect(answer).toMatchObject({
+        ok: false,
+        fault: "no_space",
+        space: textLike(/^The disk of the machine is down to its reserve, so no box may grow[.,]/),
+      });
+      const looker = await run(box, ["sh", "-c", "sleep 1; ls / | head -1"]);
+      expect(looker.exit).toMatchObject({ exitCode: 0, notes: [] });
+      const text =
+        "sleep 0.7; i=0; while :; do i=$((i + 1)); head -c 3M /dev/zero > /workspace/s$i; sleep 0.3; done";
+      const writer = await run(box, ["sh", "-c", text], { timeoutMs: 20_000 });
+      expect(writer.exit.notes.join(" ")).toMatch(
+        /The disk of the machine is nearly full, so no box may grow: \d+ MiB/,
+      );
+      await box[Symbol.asyncDispose]();
+    },
+  );
 });
 
 describe.skipIf(!hasEngine())("the choice of a quota", () => {

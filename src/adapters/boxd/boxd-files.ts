@@ -52,14 +52,22 @@ interface Selection<Answer> {
   readonly read: ReadAnswer<Answer>;
 }
 
+/** What is known of the room for files. Nothing of it rejects. */
+export interface Room {
+  /** Whether nothing may grow. */
+  isHostFull(): Promise<boolean>;
+  /** Why a file of this size did not fit: limit, use and what to do. */
+  explainNoSpace(sizeBytes: number): Promise<string>;
+}
+
 export class BoxdFiles implements BoxFiles {
   readonly #connect: Connect;
-  readonly #isHostFull: () => Promise<boolean>;
+  readonly #room: Room | null;
 
-  /** @param isHostFull whether nothing may grow */
-  constructor(connect: Connect, isHostFull: () => Promise<boolean> = async () => false) {
+  /** @param room if not given, nothing is asked of the host's disk */
+  constructor(connect: Connect, room: Room | null = null) {
     this.#connect = connect;
-    this.#isHostFull = isHostFull;
+    this.#room = room;
   }
 
   async stat(paths: readonly string[], options: CallOptions): Promise<readonly StatAnswer[]> {
@@ -91,14 +99,23 @@ export class BoxdFiles implements BoxFiles {
   }
 
   async write(requests: readonly WriteRequest[], options: CallOptions): Promise<readonly WriteAnswer[]> {
-    if (requests.length > 0 && (await this.#isHostFull()))
-      return requests.map(() => ({ ok: false, fault: "no_space" }));
+    if (requests.length > 0 && (await this.#room?.isHostFull()) === true)
+      return Promise.all(
+        requests.map(async (request) => this.#explained({ ok: false, fault: "no_space" }, request)),
+      );
     const answers: WriteAnswer[] = [];
     for (const items of partition(requests.map(writeItem))) {
       const group = requests.slice(answers.length, answers.length + items.length);
-      answers.push(...(await this.#writeGroup(group, items, options)));
+      const written = await this.#writeGroup(group, items, options);
+      for (const [index, answer] of written.entries())
+        answers.push(await this.#explained(answer, group[index]));
     }
     return answers;
+  }
+
+  async #explained(answer: WriteAnswer, request: WriteRequest | undefined): Promise<WriteAnswer> {
+    if (answer.ok || answer.fault !== "no_space" || this.#room === null) return answer;
+    return { ...answer, space: await this.#room.explainNoSpace(request?.sizeBytes ?? 0) };
   }
 
   async list(list: ListRequest, options: CallOptions): Promise<ListAnswer> {

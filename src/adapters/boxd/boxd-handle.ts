@@ -50,6 +50,8 @@ export interface SharedHelper {
   wasWokenSince(elapsed: number): Promise<boolean>;
   /** Whether the disk of the host is down to its reserve. Never rejects. */
   isHostFull(): Promise<boolean>;
+  /** Why a file of this size did not fit: limit, use and what to do. Never rejects. */
+  explainNoSpace(sizeBytes: number): Promise<string>;
   /** The connection to a helper that lives. */
   connect(options: CallOptions): Promise<BoxdConnection>;
   /** Ends what a lost helper may have left. @returns null when the box itself has ended */
@@ -95,10 +97,7 @@ export class BoxdHandle implements BoxHandle {
   constructor(deps: BoxdHandleDeps) {
     this.#deps = deps;
     const { session } = deps;
-    this.files = new BoxdFiles(
-      async (options) => session.connect(options),
-      async () => session.isHostFull(),
-    );
+    this.files = new BoxdFiles(async (options) => session.connect(options), session);
   }
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {

@@ -4,6 +4,7 @@
  */
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxLimits } from "../../domain/exec-outcome.js";
+import { describeNoSpace } from "../../domain/no-space.js";
 import { SingleFlight } from "../../lib/single-flight.js";
 import type { BoxHandle } from "../../ports/box-handle.js";
 import type { Clearing, HelperGround, HelperSession } from "../../ports/box-helper.js";
@@ -58,6 +59,12 @@ export class BoxdSession implements HelperSession, SharedHelper {
 
   async isHostFull(): Promise<boolean> {
     return (await this.#deps.ground.isHostFull?.()) ?? false;
+  }
+
+  /** Why a file of this size did not fit: limit, use and what to do. */
+  async explainNoSpace(sizeBytes: number): Promise<string> {
+    const [use, isHostFull] = await Promise.all([this.quota.use(), this.isHostFull()]);
+    return describeNoSpace({ sizeBytes, use, isHostFull, limits: this.limits });
   }
 
   async wasWokenSince(elapsed: number): Promise<boolean> {

@@ -53,6 +53,10 @@ export class FullDiskWatch implements QuotaGuard {
     void this.#repeat(this.#stop.signal);
   }
 
+  async use(): Promise<DiskUse | null> {
+    return this.#look();
+  }
+
   async after(): Promise<DiskUse | null> {
     const use = await this.#look();
     return use?.isFull === true ? use : null;

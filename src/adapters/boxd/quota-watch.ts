@@ -22,6 +22,8 @@ export interface QuotaGuard {
   before(): Promise<DiskUse | null>;
   /** Until the command and what it left are gone. @param before what `before` said */
   watch(command: Watched, before: DiskUse | null): void;
+  /** What the workspace holds; null where that is not known in time. Never rejects. */
+  use(): Promise<DiskUse | null>;
   /** @returns what a workspace holds that is full when a command has ended; null for all others. Never rejects */
   after(): Promise<DiskUse | null>;
 }
@@ -72,6 +74,10 @@ export class QuotaWatch implements QuotaGuard {
    */
   async before(): Promise<DiskUse | null> {
     if (this.#deps.quotaMib === 0 || (this.#last !== null && !this.#isNear(this.#last))) return null;
+    return this.use();
+  }
+
+  async use(): Promise<DiskUse | null> {
     // What cannot be measured now, or not in time, is measured while the command runs.
     const measured = this.#measure().catch(() => null);
     return (await endsWithin(measured, BEFORE_MS)) ? measured : null;

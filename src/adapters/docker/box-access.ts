@@ -3,12 +3,14 @@ import type { Duplex } from "node:stream";
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
+import { describeNoSpace } from "../../domain/no-space.js";
 import { delay } from "../../lib/delay.js";
 import { StallGuard } from "../../lib/stall-guard.js";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { Clearing, HelperGround } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
+import type { VolumeUse } from "../../ports/quota-volumes.js";
 import { HELPER_PROGRAM } from "./container-body.js";
 import type { EngineCalls, ExecBody } from "./engine-calls.js";
 import { ExecChannel } from "./exec-channel.js";
@@ -83,9 +85,20 @@ export class BoxAccess implements HelperGround {
 
   /** @returns what a workspace that the kernel bounds holds when it is full; null for all others */
   async fullDisk(): Promise<DiskUse | null> {
+    const use = await this.#use();
+    return use?.isFull === true ? use : null;
+  }
+
+  /** Why a file of this size did not fit: limit, use and what to do. */
+  async explainNoSpace(sizeBytes: number): Promise<string> {
+    const isHostFull = (await this.isHostFull?.()) ?? false;
+    return describeNoSpace({ sizeBytes, use: await this.#use(), isHostFull, limits: this.limits });
+  }
+
+  /** @returns null where the kernel does not count it, or cannot tell */
+  async #use(): Promise<VolumeUse | null> {
     try {
-      const use = (await this.disk?.(unhurried())) ?? null;
-      return use?.isFull === true ? use : null;
+      return (await this.disk?.(unhurried())) ?? null;
     } catch (error) {
       this.#deps.logger.warn({ container: this.container }, "The use of a workspace is unknown.", error);
       return null;

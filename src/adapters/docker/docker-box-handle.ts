@@ -25,10 +25,15 @@ export interface DockerBoxHandleDeps {
   readonly logger: Logger;
 }
 
+/** A workspace that holds less may grow to it while the host's disk is down to its reserve. */
+const GROWTH_MIB = 1;
+
 interface EndedCommand {
   readonly run: CommandRun;
   readonly request: ExecRequest;
   readonly ending: CommandEnding;
+  /** Whether the host's disk was down to its reserve when it started: then nothing was to grow. */
+  readonly wasHostFull: boolean;
   readonly durationMs: number;
 }
 
@@ -43,12 +48,19 @@ export class DockerBoxHandle implements BoxHandle {
 
   constructor(deps: DockerBoxHandleDeps) {
     this.#deps = deps;
-    this.files = new WorkerFiles(async (kind, body, options) => deps.access.open(kind, body, options));
+    const { access } = deps;
+    this.files = new WorkerFiles(async (kind, body, options) => access.open(kind, body, options), {
+      isHostFull: async () => (await access.isHostFull?.()) ?? false,
+      explainNoSpace: async (sizeBytes) => access.explainNoSpace(sizeBytes),
+    });
   }
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     const { access, clock } = this.#deps;
-    const body = makeExecBody(request, access.watchedLimits);
+    const wasHostFull = (await access.isHostFull?.()) ?? false;
+    // The least limit there is: what the workspace holds at the first look, and whoever adds to it is stopped.
+    const watched = wasHostFull ? { ...access.limits, quotaMib: GROWTH_MIB } : access.watchedLimits;
+    const body = makeExecBody(request, watched);
     options.signal.throwIfAborted();
     if (this.#hasClosed()) throw new ServiceError("box.readiness", "The box was given back already.");
     const startedAt = clock.elapsed();
@@ -64,7 +76,7 @@ export class DockerBoxHandle implements BoxHandle {
     try {
       for (let piece = await run.output.next(); piece !== null; piece = await run.output.next())
         yield { type: "output", ...piece };
-      yield { type: "exit", exit: await this.#conclude({ run, request, ...(await ended) }) };
+      yield { type: "exit", exit: await this.#conclude({ run, request, wasHostFull, ...(await ended) }) };
     } finally {
       clearTimeout(timer);
       options.signal.removeEventListener("abort", cancel);
@@ -100,17 +112,20 @@ export class DockerBoxHandle implements BoxHandle {
     this.#hasStrays ||= !isClean;
   }
 
-  async #conclude({ run, request, ending, durationMs }: EndedCommand): Promise<ExecExit> {
+  async #conclude({ run, request, ending, wasHostFull, durationMs }: EndedCommand): Promise<ExecExit> {
     if (ending.type === "fault") throw refusedWorkdir(request.workdir, ending.fault);
     if (ending.type === "lost") return this.#concludeLost(run, request, durationMs);
-    const disk = ending.exit.disk ?? (await this.#deps.access.fullDisk());
+    const { access } = this.#deps;
+    const struck = ending.exit.disk;
+    const disk =
+      struck === null ? await access.fullDisk() : { ...struck, ...(wasHostFull ? { isHostFull: true } : {}) };
     return describeExit({
       exit: { ...ending.exit, disk },
       countersAtStart: run.countersAtStart,
       stopReason: run.stopReason,
       timeoutMs: request.timeoutMs,
       durationMs,
-      limits: this.#deps.access.limits,
+      limits: access.limits,
     });
   }
 

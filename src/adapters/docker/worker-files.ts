@@ -31,11 +31,22 @@ const DEFAULT_FILE_MODE = 0o644;
 /** A list that takes more is cut, whatever the box says of its end. */
 const MAX_LIST_BYTES = 64 * 1024 * 1024;
 
+/** What is known of the room for files. Nothing of it rejects. */
+export interface Room {
+  /** Whether nothing may grow. */
+  isHostFull(): Promise<boolean>;
+  /** Why a file of this size did not fit: limit, use and what to do. */
+  explainNoSpace(sizeBytes: number): Promise<string>;
+}
+
 export class WorkerFiles implements BoxFiles {
   readonly #open: OpenWorker;
+  readonly #room: Room | null;
 
-  constructor(open: OpenWorker) {
+  /** @param room if not given, nothing is asked of the host's disk */
+  constructor(open: OpenWorker, room: Room | null = null) {
     this.#open = open;
+    this.#room = room;
   }
 
   async stat(paths: readonly string[], options: CallOptions): Promise<readonly StatAnswer[]> {
@@ -65,6 +76,19 @@ export class WorkerFiles implements BoxFiles {
 
   async write(requests: readonly WriteRequest[], options: CallOptions): Promise<readonly WriteAnswer[]> {
     if (requests.length === 0) return [];
+    const isHostFull = (await this.#room?.isHostFull()) ?? false;
+    const answers: readonly WriteAnswer[] = isHostFull
+      ? requests.map(() => ({ ok: false, fault: "no_space" }))
+      : await this.#write(requests, options);
+    return Promise.all(answers.map(async (answer, index) => this.#explained(answer, requests[index])));
+  }
+
+  async #explained(answer: WriteAnswer, request: WriteRequest | undefined): Promise<WriteAnswer> {
+    if (answer.ok || answer.fault !== "no_space" || this.#room === null) return answer;
+    return { ...answer, space: await this.#room.explainNoSpace(request?.sizeBytes ?? 0) };
+  }
+
+  async #write(requests: readonly WriteRequest[], options: CallOptions): Promise<readonly WriteAnswer[]> {
     const items = requests.map(({ path, mode, sizeBytes, version, fileMode }) => ({
       ...toTarget(path),
       mode,

@@ -4,7 +4,7 @@ import type { FileEntry } from "../../domain/box.js";
 import type { BoxFiles } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolEvent } from "../../ports/tool.js";
-import { describeFault, resolveToolPath } from "../box-path.js";
+import { describeFault, describeRefusedWrite, resolveToolPath } from "../box-path.js";
 import { defineTool, failure, success } from "../define-tool.js";
 import { onePiece } from "../one-piece.js";
 import { text } from "../tool-input.js";
@@ -46,7 +46,7 @@ async function editFile(input: EditInput, files: BoxFiles, options: CallOptions)
     content: onePiece(replaced.bytes),
   };
   const [answer] = await files.write([request], options);
-  if (answer?.ok !== true) return failure(describeFault(input.path, answer?.fault ?? "denied"));
+  if (answer?.ok !== true) return failure(describeRefusedWrite(input.path, answer));
   return success({ ok: true, path: input.path, size: replaced.bytes.length, line: replaced.line });
 }
 

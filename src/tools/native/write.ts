@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { BoxFiles, WriteRequest } from "../../ports/box-handle.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { NativeTool, ToolEvent } from "../../ports/tool.js";
-import { describeFault, resolveToolPath } from "../box-path.js";
+import { describeFault, describeRefusedWrite, resolveToolPath } from "../box-path.js";
 import { defineTool, failure, success } from "../define-tool.js";
 import { onePiece } from "../one-piece.js";
 import { choice, text } from "../tool-input.js";
@@ -44,7 +44,7 @@ async function writeFile(plan: WritePlan, files: BoxFiles, options: CallOptions)
   if ("fault" in chosen) return failure(describeFault(plan.path, chosen.fault));
   const request = { path: plan.path, ...chosen, sizeBytes: plan.bytes.length, content: onePiece(plan.bytes) };
   const [answer] = await files.write([request], options);
-  if (answer?.ok !== true) return failure(describeFault(plan.path, answer?.fault ?? "denied"));
+  if (answer?.ok !== true) return failure(describeRefusedWrite(plan.path, answer));
   const size = plan.mode === "append" ? answer.entry.sizeBytes : plan.bytes.length;
   return success({ ok: true, path: plan.path, size, bytes_written: plan.bytes.length });
 }

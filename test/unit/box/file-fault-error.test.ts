@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fileFaultError } from "../../../src/box/file-fault-error.js";
+import { fileFaultError, refusedWriteError } from "../../../src/box/file-fault-error.js";
 
 describe("fileFaultError", () => {
   it.each([
@@ -18,6 +18,18 @@ describe("fileFaultError", () => {
     const error = fileFaultError("/workspace/a.txt", fault);
     expect([error.code, error.param, error.details]).toEqual([code, "path", { fault }]);
     expect(error.message).toMatch(/^"\/workspace\/a\.txt" [^\n]+\.$/);
+  });
+
+  it("tells limit and use of a workspace without room for a file, where they are known", () => {
+    const space = "The workspace quota is 1 MiB and 1 MiB are in use. Remove files.";
+    const told = refusedWriteError("/workspace/a", { ok: false, fault: "no_space", space });
+    expect(told).toMatchObject({
+      code: "box.quota",
+      param: "path",
+      details: { fault: "no_space" },
+      hint: space,
+    });
+    expect(refusedWriteError("/workspace/a", { ok: false, fault: "denied" }).hint).toBeUndefined();
   });
 
   it('says "escapes" of every path that leaves the workspace', () => {

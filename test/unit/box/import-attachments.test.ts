@@ -180,6 +180,13 @@ describe("importAttachments", () => {
     ]);
   });
 
+  it("names limit and use of a workspace that has no room, where the box knows them", async () => {
+    box.stuck.add(`${INBOX}/0/full.txt`);
+    box.space = "The workspace quota is 1 MiB and 1 MiB are in use.";
+    const { outcomes } = await run(aRequest([{ from: await keep("full"), name: "full.txt" }]));
+    expect(outcomes).toMatchObject([{ state: "refused", reason: box.space }]);
+  });
+
   it("goes on when the bytes of one file cannot be read", async () => {
     const bad = await keep("bad");
     const { blobs } = stores;

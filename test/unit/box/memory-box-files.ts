@@ -28,6 +28,8 @@ export class MemoryBoxFiles implements BoxFiles {
   scriptedRead: readonly FileStreamEvent[] | null = null;
   /** Paths that cannot be removed. */
   readonly stuck = new Set<string>();
+  /** What is said of them. */
+  space: string | undefined;
   failRemove = false;
   /** Called before sources are removed. */
   beforeRemove: () => void = () => {};
@@ -103,7 +105,7 @@ export class MemoryBoxFiles implements BoxFiles {
   }
 
   #writeOne(request: WriteRequest, bytes: Uint8Array): WriteAnswer {
-    if (this.stuck.has(request.path)) return { ok: false, fault: "no_space" };
+    if (this.stuck.has(request.path)) return { ok: false, fault: "no_space", space: this.space };
     if (bytes.byteLength !== request.sizeBytes) return { ok: false, fault: "changed" };
     if (request.mode === "create" && this.nodes.has(request.path)) return { ok: false, fault: "exists" };
     this.put(request.path, bytes);

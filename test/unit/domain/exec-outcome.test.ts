@@ -116,6 +116,13 @@ describe("describeExit", () => {
     ]);
   });
 
+  it("says it of a workspace without a quota, too", () => {
+    const use = { sizeBytes: 5 * 1024 * 1024, entries: 3, isHostFull: true };
+    expect(describeFullDisk(use, { memoryMb: 512, pids: 128, quotaMib: 0 })).toBe(
+      "The disk of the machine is nearly full, so no box may grow: 5 MiB are in use in this workspace.",
+    );
+  });
+
   it("says what the settings allow of files, where they say anything", () => {
     const limits = { memoryMb: 512, pids: 128, quotaMib: 1024, entries: 500 };
     expect(describeFullDisk({ sizeBytes: 1, entries: 500 }, limits)).toBe(

@@ -149,6 +149,27 @@ describe("BoxdFiles", () => {
     expect(most).toBeLessThanOrEqual(131_072);
   });
 
+  it("takes nothing while the host's disk is down to its reserve, and says what is known of the room", async () => {
+    let isFull = true;
+    const { channel, connection } = await filesOver((far, { type, id }) => {
+      if (type !== SAY.end) return;
+      far.say(HEAR.fault, id, fault(0, "no_space"));
+      far.say(HEAR.done, id, COMPLETE);
+    });
+    const files = new BoxdFiles(async () => Promise.resolve(connection), {
+      isHostFull: async () => Promise.resolve(isFull),
+      explainNoSpace: async (sizeBytes) => Promise.resolve(`${isFull} ${sizeBytes}`),
+    });
+    expect(await files.write([aWrite("hello")], FOREVER)).toEqual([
+      { ok: false, fault: "no_space", space: "true 5" },
+    ]);
+    isFull = false;
+    expect(await files.write([aWrite("hello")], FOREVER)).toEqual([
+      { ok: false, fault: "no_space", space: "false 5" },
+    ]);
+    await channel.close();
+  });
+
   it("takes a write back whose content fails or has another length, and waits until that is done", async () => {
     const seen: number[] = [];
     const { files, connection } = await filesOver((far, { type, id }) => {

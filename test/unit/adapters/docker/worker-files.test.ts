@@ -34,6 +34,28 @@ afterEach(() => {
 });
 
 describe("WorkerFiles", () => {
+  it("takes nothing while the host's disk is down to its reserve, and says what is known of the room", async () => {
+    let asked = 0;
+    let isFull = true;
+    const link = new ScriptedLink([frame("fault", 0, "no_space"), frame("done")]);
+    const files = new WorkerFiles(
+      async () => {
+        asked += 1;
+        return Promise.resolve(link);
+      },
+      {
+        isHostFull: async () => Promise.resolve(isFull),
+        explainNoSpace: async (sizeBytes) => Promise.resolve(`${isFull} ${sizeBytes}`),
+      },
+    );
+    const write = async () => files.write([aWrite("/workspace/a", "hello")], FOREVER);
+    expect(await write()).toEqual([{ ok: false, fault: "no_space", space: "true 5" }]);
+    expect(asked).toBe(0);
+    isFull = false;
+    expect(await write()).toEqual([{ ok: false, fault: "no_space", space: "false 5" }]);
+    expect(asked).toBe(1);
+  });
+
   it("asks for a selection in one request and gives one answer per path, in order", async () => {
     const link = new ScriptedLink([frame("entry", 0, ENTRY), frame("fault", 1, "not_found"), frame("done")]);
     const { files, bodies } = filesOver(link);
