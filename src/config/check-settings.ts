@@ -53,6 +53,11 @@ function toFaults(issue: z.core.$ZodIssue, input: unknown, known: Known): Config
     }));
   }
   const place = formatPath(path);
+  if (issue.code === "invalid_key") {
+    const group = nodeAt(known.root, path.slice(0, -1));
+    const allowed = group === null ? issue.message : describeAllowed(group);
+    return [{ path: place, found: "a name that cannot be used", allowed }];
+  }
   const variable = known.substituted.get(place);
   const found = describeValue(valueAt(input, path));
   return [

@@ -36,6 +36,21 @@ function faultPaths(yaml: string, environment: ConfigSource["environment"] = {})
   return loaded.ok ? [] : loaded.faults.map(({ path }) => path);
 }
 
+describe("loadConfig with a name that a group does not take", () => {
+  it("says what names are for, and nothing of the value", () => {
+    expect(load("boxes: {env: {BERTH_X: secret, OK: yes}}")).toMatchObject({
+      faults: [
+        {
+          path: "boxes.env.BERTH_X",
+          found: "a name that cannot be used",
+          allowed:
+            "a group of texts by names of letters, digits and underscores; those that begin with BERTH_ are taken",
+        },
+      ],
+    });
+  });
+});
+
 describe("loadConfig without a file", () => {
   it("keeps everything under ./data, listens on loopback and answers with the demo model", () => {
     const config = good(null);
