@@ -76,7 +76,7 @@ function judgeControls(
   const hasQuota = !ignored.some(({ name }) => name === "workspace-quota");
   const isWatched = facts.quota === "watchdog" || facts.quota === "none";
   const said = isWatched ? ignored.filter(({ name }) => name !== "workspace-quota") : ignored;
-  const unknown = controls.flatMap(({ name, state }) => (state === "unknown" ? [name] : []));
+  const unknown = controls.filter(({ state }) => state === "unknown");
   return {
     state: "available",
     controls,
@@ -90,10 +90,17 @@ function judgeControls(
       warnings: [
         ...facts.warnings,
         ...said.map((control) => `The host does not keep up a control of boxes: ${describe(control)}.`),
-        ...(unknown.length > 0 ? [`The self-check could not look at ${unknown.join(", ")}.`] : []),
+        ...(unknown.length > 0 ? [describeUnknown(unknown)] : []),
       ],
     },
   };
+}
+
+/** Every reason once: one that holds for all is what an operator can mend. */
+function describeUnknown(controls: readonly BoxControl[]): string {
+  const names = controls.map(({ name }) => name).join(", ");
+  const reasons = [...new Set(controls.map(({ detail }) => detail))].join("; ");
+  return `The self-check could not look at ${names} (${reasons}).`;
 }
 
 function describe({ name, detail }: BoxControl): string {

@@ -151,7 +151,12 @@ export async function removeWorkspaceFile(
   if (target.path === WORKSPACE_ROOT) throw fileFaultError(target.path, "denied");
   const [answer] = await files.remove([target], options);
   if (answer === undefined) throw noAnswer();
-  if (!answer.ok) throw fileFaultError(target.path, answer.fault ?? "denied");
+  if (answer.ok) return;
+  const fault = answer.fault ?? "denied";
+  const { code, message, param, details } = fileFaultError(target.path, fault);
+  const hint =
+    fault === "not_regular" ? "A directory is removed with all in it by recursive=true." : undefined;
+  throw new ServiceError(code, message, { param, details, hint });
 }
 
 function toWorkspaceEntry({ path, kind, sizeBytes, modifiedMs }: FileEntry): WorkspaceEntry {

@@ -31,5 +31,6 @@ export async function probeParts(
 
 /** An engine may accept an option and ignore it: these are the controls that it has. */
 function inForce({ isolation, quota }: BoxStatus): string {
-  return `In force: ${isolation.join(", ")}; disk quota: ${quota}.`;
+  const controls = isolation.length === 0 ? "nothing that is known of" : isolation.join(", ");
+  return `In force: ${controls}; disk quota: ${quota}.`;
 }

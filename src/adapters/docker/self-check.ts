@@ -61,7 +61,8 @@ export class SelfCheck {
       await boxes.start(place, settings, options);
       const report = await this.#probe(place, options);
       await this.#tryCommand(place, options);
-      if (report === null) return unknownControls("there is no helper that could look");
+      if (report === null)
+        return unknownControls("there is no helper that could look; `npm run image` makes it");
       return judgeProbe(report, { settings, uid: place.uid, modules: new Set(modules.map(readModule)) });
     } finally {
       await this.#discard(place);

@@ -233,6 +233,9 @@ describe("removeWorkspaceFile", () => {
     await expect(remove("/workspace/d")).rejects.toMatchObject(
       refusal("box.validation", "not a regular file"),
     );
+    await expect(remove("/workspace/d")).rejects.toMatchObject({
+      hint: "A directory is removed with all in it by recursive=true.",
+    });
     await remove("/workspace/d", true);
     expect([...tree.root.children.keys()]).toEqual([]);
   });

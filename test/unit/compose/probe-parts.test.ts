@@ -60,6 +60,21 @@ describe("probeParts", () => {
     expect(boxes).toEqual({ name: "boxes", ok: true, reason });
   });
 
+  it("does not leave a gap where nothing is known of the controls", async () => {
+    const facts = {
+      name: "e",
+      version: "1",
+      isolation: [],
+      warnings: [],
+      transport: null,
+      quota: "loop" as const,
+    };
+    const engine = { state: "available" as const, controls: [], facts };
+    const status = async () => describeStatus(engine, { limit: 1, used: 0, network: "none" });
+    const [, boxes] = await probeParts(someParts({ boxes: { status } }), options);
+    expect(boxes?.reason).toBe("In force: nothing that is known of; disk quota: loop.");
+  });
+
   it("says that only the offline model answers, which is well", async () => {
     const [, , models] = await probeParts(someParts({ configuredModels: 0 }), options);
     expect(models).toEqual({ name: "models", ok: true, reason: "Only the offline demo model." });
