@@ -136,7 +136,7 @@ async function enterBox(
   }
   const notes = [BOX_NOTES.replaced];
   const again = await deps.opener.replace(opened.session, { settings: request.settings, notes }, options);
-  return openHandle(deps, { opened: again, request }, options);
+  return await openHandle(deps, { opened: again, request }, options);
 }
 
 async function openHandle(
