@@ -38,13 +38,10 @@ const hostPath = (description: string) =>
 const extraMountSchema = z.strictObject({
   source: hostPath("Directory or file on the engine's host; links are followed before it is checked."),
   target: hostPath("Where it is in the box; no place that a box has already."),
-  read_only: z
-    .boolean()
-    .default(true)
-    .meta({
-      description:
-        "Whether boxes may only read it. Their users have uids of their own from 30001 on: writing needs a place that all may write.",
-    }),
+  read_only: z.boolean().default(true).meta({
+    description:
+      "Whether boxes may only read it. Their users have uids of their own from 30001 on: writing needs a place that all may write.",
+  }),
 });
 
 export const boxesSchema = z.strictObject({
