@@ -8,7 +8,7 @@ import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxHandle } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { type BoxLease, type HandLease, type LeaseDeps, makeLease } from "./box-lease.js";
-import { BOX_NOTES, FULL_NOTE, type UntoldNotes } from "./box-notes.js";
+import { BOX_NOTES, FULL_NOTE } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
@@ -22,7 +22,6 @@ export interface BindDeps extends OpenerDeps, FindDeps, LeaseDeps {
   readonly backend: OpenerDeps["backend"];
   readonly opener: BoxOpener;
   readonly locks: KeyedLock<SessionId>;
-  readonly untold: UntoldNotes;
 }
 
 export interface LeaseRequest {
@@ -38,6 +37,11 @@ export interface BindRequest extends LeaseRequest {
 
 interface EnteredBox extends OpenedBox {
   readonly handle: BoxHandle;
+}
+
+interface AnsweringBox extends EnteredBox {
+  /** What is told although nothing was lost. */
+  readonly lacks: readonly string[];
 }
 
 interface HeldBox extends OpenedBox {
@@ -56,12 +60,18 @@ export async function bindBox(deps: BindDeps, request: BindRequest, options: Cal
   for (;;) {
     const { id } = await findOrCreateSession(deps, { tenant, key: { key, identity } }, options);
     await using taken = new CleanupStack();
-    const of = { id, tenant, settings: request.settings, directories: [own.inbox, own.outbox], taken };
+    const of = {
+      id,
+      tenant,
+      settings: request.settings,
+      directories: [own.inbox, own.outbox],
+      isRun: true,
+      taken,
+    };
     const entered = await holdBox(deps, of, options);
     // A session that was deleted meanwhile is made anew: the message gets a new box (box §11.8).
     if (entered === null) continue;
-    const { session, handle } = entered;
-    const notes = deps.untold.take(id, entered.notes);
+    const { session, handle, notes } = entered;
     const importFiles = importer(deps, { ...entered, settings: request.settings });
     const facts = { session, handle, notes, settings: request.settings, ...own, importFiles };
     return makeLease(deps, facts, taken.move());
@@ -80,12 +90,12 @@ export async function leaseBox(
 ): Promise<HandLease> {
   const { id, tenant } = request.session;
   await using taken = new CleanupStack();
-  const of = { id, tenant, settings: request.settings, kind: request.kind, directories: [], taken };
+  const { settings, kind } = request;
+  const of = { id, tenant, settings, kind, directories: [], isRun: false, taken };
   const entered = await holdBox(deps, of, options);
   if (entered === null) throw sessionNotFound(id);
   const { session, handle, notes } = entered;
-  deps.untold.keep(id, notes);
-  return makeLease(deps, { session, handle, notes, settings: request.settings }, taken.move());
+  return makeLease(deps, { session, handle, notes, settings }, taken.move());
 }
 
 interface EnterRequest {
@@ -94,6 +104,8 @@ interface EnterRequest {
   readonly settings: BoxSettings;
   /** Made anew, empty. */
   readonly directories: readonly string[];
+  /** A run is told what was lost since the run before it; a person only what this opening found lost. */
+  readonly isRun: boolean;
 }
 
 /** @returns null when the session is gone */
@@ -109,7 +121,6 @@ async function holdBox(
   const wasRunning = startedBefore !== null && deps.boxes.get(request.id)?.startedAt === startedBefore;
   taken.defer(() => touch(deps, request.id));
   const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, request, entered)));
-  await touch(deps, request.id);
   return { ...entered, handle, wasRunning };
 }
 
@@ -117,6 +128,7 @@ async function touch(deps: BindDeps, id: SessionId): Promise<void> {
   await deps.sessions.update(id, { lastUsedAt: deps.clock.now() });
 }
 
+/** What the record keeps for the next run is told to this one, or kept on for it where this is none. */
 async function enterBox(
   deps: BindDeps,
   request: EnterRequest,
@@ -126,6 +138,21 @@ async function enterBox(
   await deps.boxes.settled(request.id);
   const session = await deps.sessions.get(request.tenant, request.id);
   if (session === null) return null;
+  const entered = await openAnswering(deps, { session, request }, options);
+  const { untold } = entered.session;
+  const lastUsedAt = deps.clock.now();
+  await deps.sessions.update(session.id, { lastUsedAt, untold: request.isRun ? [] : (untold ?? []) });
+  const lost = request.isRun ? (untold ?? []) : untold === null ? [] : entered.notes;
+  return { ...entered, notes: [...lost, ...entered.lacks] };
+}
+
+/** A box that does not answer is replaced, unless others use it. */
+async function openAnswering(
+  deps: BindDeps,
+  of: { readonly session: SessionRecord; readonly request: EnterRequest },
+  options: CallOptions,
+): Promise<AnsweringBox> {
+  const { session, request } = of;
   const opened = await deps.opener.open(session, request.settings, options);
   try {
     return await openHandle(deps, { opened, request }, options);
@@ -143,12 +170,12 @@ async function openHandle(
   deps: BindDeps,
   { opened, request }: { readonly opened: OpenedBox; readonly request: EnterRequest },
   options: CallOptions,
-): Promise<EnteredBox> {
+): Promise<AnsweringBox> {
   await using taken = new CleanupStack();
   const handle = taken.use(await deps.backend.open(opened.place, options));
-  const notes = await makeDirectories(handle, request, options);
+  const lacks = await makeDirectories(handle, request, options);
   taken.move();
-  return { ...opened, handle, notes: [...opened.notes, ...notes] };
+  return { ...opened, handle, lacks };
 }
 
 /** @returns what the run is told where they could not be made */

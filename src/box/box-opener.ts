@@ -9,7 +9,7 @@ import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
 import { containerName } from "./box-names.js";
-import { BOX_NOTES } from "./box-notes.js";
+import { addNotes, BOX_NOTES } from "./box-notes.js";
 import { findSettingsChanges, settingsFingerprint } from "./box-policy.js";
 import { claimUid } from "./claim-uid.js";
 import type { OpenBoxes, Rest } from "./open-boxes.js";
@@ -29,7 +29,7 @@ export interface OpenerDeps {
 export interface OpenedBox {
   readonly session: SessionRecord;
   readonly place: BoxPlace;
-  /** What was lost since the session's last run, one sentence each. */
+  /** What this opening found lost, one sentence each; the record has it too, until a run is told. */
   readonly notes: readonly string[];
 }
 
@@ -82,10 +82,10 @@ export class BoxOpener {
     });
   }
 
-  #adopt(
+  async #adopt(
     session: NamedSession,
     of: { readonly settings: BoxSettings; readonly startedAt: string },
-  ): OpenedBox {
+  ): Promise<OpenedBox> {
     const before = this.#deps.boxes.get(session.id)?.startedAt ?? null;
     const notes = before === null || before === of.startedAt ? [] : [BOX_NOTES.restarted];
     const { tenant, container, uid } = session;
@@ -96,7 +96,15 @@ export class BoxOpener {
       settings: of.settings,
       startedAt: of.startedAt,
     });
-    return { session, place: placeOf(session), notes };
+    const noted = await this.#note(session, notes);
+    return { session: noted, place: placeOf(session), notes };
+  }
+
+  /** A loss is recorded before it can be forgotten: another process may be the one that tells it. */
+  async #note<Named extends SessionRecord>(session: Named, notes: readonly string[]): Promise<Named> {
+    const untold = addNotes(session.untold, notes);
+    if (notes.length > 0) await this.#deps.sessions.update(session.id, { untold });
+    return { ...session, untold };
   }
 
   async #wake(
@@ -105,6 +113,8 @@ export class BoxOpener {
     options: CallOptions,
   ): Promise<OpenedBox> {
     const { backend, logger } = this.#deps;
+    const notes = of.wasPaused ? [] : [BOX_NOTES.restarted];
+    const noted = await this.#note(session, notes);
     let startedAt: string;
     try {
       await backend.start(placeOf(session), of.settings, options);
@@ -114,8 +124,9 @@ export class BoxOpener {
       logger.warn({ sessionId: session.id }, "A box could not be woken and is replaced.", error);
       return this.replace(session, { settings: of.settings, notes: [BOX_NOTES.replaced] }, options);
     }
-    const opened = this.#adopt(session, { settings: of.settings, startedAt });
-    return of.wasPaused ? opened : { ...opened, notes: [BOX_NOTES.restarted] };
+    const { tenant, container, uid } = session;
+    this.#deps.boxes.set(session.id, { tenant, container, uid, settings: of.settings, startedAt });
+    return { session: noted, place: placeOf(session), notes };
   }
 
   /** The record names the container before the engine hears of it, so that nothing is left unowned (box §18.5). */
@@ -131,8 +142,9 @@ export class BoxOpener {
     try {
       const uid = await claimUid(this.#deps, session, options);
       const settings = settingsFingerprint(of.settings);
-      await sessions.update(session.id, { container, settings });
-      const opened = { ...session, uid, container, settings, prepared: true };
+      const untold = addNotes(session.untold, of.notes);
+      await sessions.update(session.id, { container, settings, untold });
+      const opened = { ...session, uid, container, settings, untold, prepared: true };
       if (!session.prepared || uid !== session.uid) await this.#prepare(opened, of.settings, options);
       const isKept = await this.#start(opened, of.settings, options);
       const { startedAt } = await this.#inspectStarted(container, options);
@@ -141,8 +153,10 @@ export class BoxOpener {
         { sessionId: session.id, durationMs: Math.round(clock.elapsed() - startedMs) },
         "A box has started.",
       );
-      const notes = isKept ? of.notes : [BOX_NOTES.workspace_lost];
-      return { session: opened, place: placeOf(opened), notes };
+      if (isKept) return { session: opened, place: placeOf(opened), notes: of.notes };
+      const notes = [BOX_NOTES.workspace_lost];
+      const noted = await this.#note({ ...opened, untold: session.untold }, notes);
+      return { session: noted, place: placeOf(opened), notes };
     } catch (error) {
       await this.#clearAway(session, container);
       throw error;

@@ -17,7 +17,6 @@ import { chooseSettings, readAcquireRequest } from "./acquire-request.js";
 import { type BindDeps, bindBox, leaseBox } from "./bind-box.js";
 import { type BoxEntry, type BoxLimits, describeLimits } from "./box-entry.js";
 import type { BoxLease, HandLease } from "./box-lease.js";
-import { UntoldNotes } from "./box-notes.js";
 import { BoxOpener } from "./box-opener.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import type { EngineState } from "./engine-state.js";
@@ -108,7 +107,6 @@ export class BoxService implements AsyncDisposable {
       locks: new KeyedLock<SessionId>(),
       creations: new KeyedLock<"session">(),
       leases: new Set<() => Promise<void>>(),
-      untold: new UntoldNotes(),
       errors: new RecentErrors(deps.clock),
     };
     this.#settings = settings;

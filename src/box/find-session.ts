@@ -65,6 +65,7 @@ export async function makeSession(
     container: null,
     prepared: false,
     settings: null,
+    untold: null,
     createdAt: now,
     lastUsedAt: now,
   });

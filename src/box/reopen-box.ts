@@ -20,6 +20,8 @@ export interface ReopenRequest {
   readonly settings: BoxSettings;
   /** Of the run; made again only when the workspace itself was lost. */
   readonly directories: readonly string[];
+  /** Whether the lease is a run's, which hears at once what was lost. */
+  readonly isRun: boolean;
 }
 
 /** One start of one container. */
@@ -46,6 +48,8 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     const isOther = next.container !== last.container || next.startedAt !== last.startedAt;
     last = next;
     isServed = true;
+    // What a person wakes is left to the session's next run.
+    if (request.isRun) await deps.sessions.update(request.id, { untold: [] });
     // Whoever shares the box may have got it back first, and was told then.
     return { handle, notes: again.notes.length === 0 && isOther ? [BOX_NOTES.vanished] : again.notes };
   };

@@ -6,7 +6,6 @@ import type { BoxBackend } from "../ports/box-backend.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { SessionStore } from "../ports/session-store.js";
-import type { UntoldNotes } from "./box-notes.js";
 import type { OpenBoxes, Rest } from "./open-boxes.js";
 import type { RecentErrors } from "./recent-errors.js";
 
@@ -17,7 +16,6 @@ export interface RestDeps {
   readonly locks: KeyedLock<SessionId>;
   readonly logger: Logger;
   readonly errors: Pick<RecentErrors, "add">;
-  readonly untold: UntoldNotes;
 }
 
 /** Removes the container and keeps the workspace; the caller has made sure that nobody holds the box. */
@@ -91,7 +89,6 @@ export async function removeSession(
   }
   await deps.sessions.remove(id);
   deps.boxes.forget(id);
-  deps.untold.take(id);
   deps.logger.info({ sessionId: id }, "A session was removed.");
 }
 

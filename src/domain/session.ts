@@ -22,6 +22,8 @@ export interface SessionRecord {
   readonly prepared: boolean;
   /** sha256 of the effective settings the container was made with. */
   readonly settings: string | null;
+  /** What its next run must be told is gone (box §11.5); null while nobody has used the box, so that nobody misses anything. */
+  readonly untold: readonly string[] | null;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly lastUsedAt: number;

@@ -3,7 +3,7 @@ import type { SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 
 export type SessionChange = Partial<
-  Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "lastUsedAt">
+  Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "untold" | "lastUsedAt">
 >;
 
 /** Whose session a record of the pool becomes. */

@@ -9,7 +9,8 @@ export function describeSessionStore(name: string, make: () => Promise<Opened<Se
   describe(`SessionStore of ${name}`, () => {
     it("gives a record back as it was created", async () => {
       await using store = await make();
-      const record = aSession({ container: "berth-1", prepared: true, settings: "e".repeat(64) });
+      const box = { container: "berth-1", prepared: true, settings: "e".repeat(64) };
+      const record = aSession({ ...box, untold: ["Files are gone."] });
       expect(await store.it.findOrCreate(record)).toEqual(record);
       expect(await store.it.get("main", "ses_1")).toEqual(record);
       expect(await store.it.findByIdentity("main", "identity-1")).toEqual(record);
@@ -75,6 +76,9 @@ export function describeSessionStore(name: string, make: () => Promise<Opened<Se
       expect(changed).toEqual(aSession({ container: "berth-1", prepared: true, lastUsedAt: 5 }));
       const rested = await store.it.update("ses_1", { container: null, settings: "s", uid: 30_002 });
       expect(rested).toMatchObject({ container: null, prepared: true, settings: "s", uid: 30_002 });
+      const used = await store.it.update("ses_1", { untold: [] });
+      expect(used).toEqual({ ...rested, untold: [] });
+      expect(await store.it.update("ses_1", { untold: null })).toEqual(rested);
       expect(await store.it.get("main", "ses_1")).toEqual(rested);
     });
 

@@ -76,6 +76,7 @@ export function aSession(fields: Partial<SessionRecord> = {}): SessionRecord {
     container: null,
     prepared: false,
     settings: null,
+    untold: null,
     createdAt: 1_000,
     lastUsedAt: 1_000,
     ...fields,

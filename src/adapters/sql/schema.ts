@@ -82,6 +82,8 @@ export interface SessionTable {
   container: string | null;
   prepared: 0 | 1;
   settings: string | null;
+  /** Null = nobody has used the box. */
+  untold_json: string | null;
   created_at: number;
   last_used_at: number;
 }

@@ -1,10 +1,14 @@
 /** Session records in SQL (design §1.3). */
 import type { Insertable, Kysely, Selectable } from "kysely";
+import { z } from "zod";
 import { type SessionId, sessionIdSchema } from "../../domain/ids.js";
 import { POOL_TENANT, type SessionRecord } from "../../domain/session.js";
 import type { SessionChange, SessionOwner, SessionPage, SessionStore } from "../../ports/session-store.js";
+import { readNullableJson, writeNullableJson } from "./json-column.js";
 import type { Schema, SessionTable } from "./schema.js";
 import { nextPosition, type SqlDatabase } from "./sql-database.js";
+
+const untoldSchema = z.array(z.string());
 
 export class SqlSessionStore implements SessionStore {
   readonly #deps: { readonly database: SqlDatabase };
@@ -138,6 +142,7 @@ function toRow(record: SessionRecord, position: number): Insertable<SessionTable
     container: record.container,
     prepared: record.prepared ? 1 : 0,
     settings: record.settings,
+    untold_json: writeNullableJson(record.untold),
   };
 }
 
@@ -147,6 +152,7 @@ function toChangedColumns(change: SessionChange): Partial<Insertable<SessionTabl
     ...(change.container === undefined ? {} : { container: change.container }),
     ...(change.prepared === undefined ? {} : { prepared: change.prepared ? 1 : 0 }),
     ...(change.settings === undefined ? {} : { settings: change.settings }),
+    ...(change.untold === undefined ? {} : { untold_json: writeNullableJson(change.untold) }),
     ...(change.lastUsedAt === undefined ? {} : { last_used_at: change.lastUsedAt }),
   };
 }
@@ -163,6 +169,7 @@ function toRecord(row: Selectable<SessionTable>): SessionRecord {
     container: row.container,
     prepared: row.prepared === 1,
     settings: row.settings,
+    untold: readNullableJson(untoldSchema, row.untold_json),
     createdAt: row.created_at,
     lastUsedAt: row.last_used_at,
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BOX_NOTES, UntoldNotes } from "../../../src/box/box-notes.js";
+import { addNotes, BOX_NOTES } from "../../../src/box/box-notes.js";
 
 describe("BOX_NOTES", () => {
   it("say in one sentence each what is gone, and what stayed where something did", () => {
@@ -9,24 +9,9 @@ describe("BOX_NOTES", () => {
   });
 });
 
-describe("UntoldNotes", () => {
-  it("keep each sentence once, until they are taken", () => {
-    const untold = new UntoldNotes();
-    untold.keep("ses_a", ["one"]);
-    untold.keep("ses_a", ["two", "one"]);
-    untold.keep("ses_b", []);
-    expect(untold.take("ses_b")).toEqual([]);
-    expect(untold.take("ses_a", ["two", "three"])).toEqual(["one", "two", "three"]);
-    expect(untold.take("ses_a", ["four"])).toEqual(["four"]);
-  });
-
-  it("are kept of a bounded number of sessions", () => {
-    const untold = new UntoldNotes();
-    for (let i = 0; i <= 10_000; i += 1) untold.keep(`ses_${i}`, ["lost"]);
-    expect([untold.take("ses_0"), untold.take("ses_1"), untold.take("ses_10000")]).toEqual([
-      [],
-      ["lost"],
-      ["lost"],
-    ]);
+describe("addNotes", () => {
+  it("keeps each sentence once, and none of a box that nobody has used", () => {
+    expect(addNotes(["one"], ["two", "one"])).toEqual(["one", "two"]);
+    expect(addNotes(null, ["one"])).toBeNull();
   });
 });

@@ -372,7 +372,9 @@ describe("bind", () => {
     expect((await record((await session("42")).id)).container).toMatch(/^berth-/);
     backend.onStart = async () => {};
     backend.onRemove = async () => {};
-    expect((await use("42")).notes).toEqual([BOX_NOTES.vanished]);
+    // Nobody has been in it, and nobody misses anything.
+    expect((await use("42")).notes).toEqual([]);
+    expect(await containers()).toHaveLength(1);
   });
 
   it("gives up when the run is cancelled, and clears away", async () => {
@@ -462,6 +464,52 @@ describe("settings", () => {
     await using same = await bind("42", { ...ENDLESS, settings: { ...settings, execTimeoutSec: 60 } });
     expect(same.session.container).toBe(changed.session.container);
     expect(await containers()).toHaveLength(1);
+  });
+});
+
+/** Another process takes over. */
+function next(): void {
+  service = aService();
+}
+
+describe("what was lost", () => {
+  it("is told by the next process where a person woke the box and no run came", async () => {
+    const first = await use("42");
+    await backend.stop(first.session.container ?? "", ENDLESS);
+    const byHand = await service.lease(first.session, ENDLESS);
+    expect(byHand.notes).toEqual([BOX_NOTES.restarted]);
+    await byHand[Symbol.asyncDispose]();
+    next();
+    expect((await use("42")).notes).toEqual([BOX_NOTES.restarted]);
+    next();
+    expect((await use("42")).notes).toEqual([]);
+  });
+
+  it("is told by the next process where this one dies between the start of the box and the run's work", async () => {
+    const first = await use("42");
+    await backend.stop(first.session.container ?? "", ENDLESS);
+    backend.open = async () => {
+      throw new ServiceError("service.stopping", "The process dies.");
+    };
+    await expect(bind("42")).rejects.toThrow("The process dies.");
+    Reflect.deleteProperty(backend, "open");
+    next();
+    expect((await use("42")).notes).toContain(BOX_NOTES.restarted);
+  });
+
+  it("is nothing for the first run of a session whose spare box has rested meanwhile", async () => {
+    vi.useFakeTimers();
+    service = aService({ warmPool: 1 });
+    await service.start(ENDLESS);
+    await pass(10);
+    const waiting = await session("new");
+    expect(waiting).toMatchObject({ prepared: true, untold: null });
+    await backend.stop(waiting.container ?? "", ENDLESS);
+    expect((await use("new")).notes).toEqual([]);
+    const other = await session("other");
+    await service.stopSession("main", other.id);
+    await using byHand = await service.lease(other, ENDLESS);
+    expect(byHand.notes).toEqual([]);
   });
 });
 

@@ -1,6 +1,5 @@
 /** Everything a box needs, in memory, for tests of the parts of the box service. */
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
-import { UntoldNotes } from "../../../src/box/box-notes.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
 import { OpenBoxes } from "../../../src/box/open-boxes.js";
 import { RecentErrors } from "../../../src/box/recent-errors.js";
@@ -26,6 +25,7 @@ export const aSession = (change: Partial<SessionRecord> = {}): SessionRecord => 
   container: null,
   prepared: false,
   settings: null,
+  untold: [],
   createdAt: 0,
   lastUsedAt: 0,
   ...change,
@@ -43,7 +43,6 @@ export function aWorld(maxBoxes = 3) {
     locks: new KeyedLock<SessionId>(),
     creations: new KeyedLock<"session">(),
     leases: new Set<() => Promise<void>>(),
-    untold: new UntoldNotes(),
     errors: new RecentErrors(clock),
     rest: async () => {},
     pool: { give: async () => null },

@@ -15,7 +15,13 @@ async function anOpenBox() {
   const opened = await opener.open(session, SETTINGS, ENDLESS);
   const first = await world.backend.open(opened.place, ENDLESS);
   await first.files.resetDirectories(DIRECTORIES, ENDLESS);
-  const request = { id: session.id, tenant: "main", settings: SETTINGS, directories: DIRECTORIES };
+  const request = {
+    id: session.id,
+    tenant: "main",
+    settings: SETTINGS,
+    directories: DIRECTORIES,
+    isRun: true,
+  };
   const { container } = opened.place;
   return { ...world, deps, session, request, container, reopen: reopener(deps, request, opened), opened };
 }

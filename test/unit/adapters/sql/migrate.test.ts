@@ -5,6 +5,7 @@ import { migrate } from "../../../../src/adapters/sql/migrate.js";
 import { first } from "../../../../src/adapters/sql/migrations/0001-first.js";
 import { openSqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
 import { SqlRunStore } from "../../../../src/adapters/sql/sql-run-store.js";
+import { SqlSessionStore } from "../../../../src/adapters/sql/sql-session-store.js";
 import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
 import { aRun } from "../../../support/records.js";
 
@@ -51,6 +52,19 @@ describe("migrate", () => {
     await migrate(database.db);
     const events = await new SqlRunStore({ database }).eventsAfter("run_1", 0, 9);
     expect(events).toMatchObject([{ sequence: 1, data: { chunk } }]);
+  });
+
+  it("takes the sessions of before for used ones, whose losses are told", async () => {
+    await using database = openSqlite("sqlite::memory:");
+    const provider = { getMigrations: async () => ({ "0001-first": first }) };
+    await new Migrator({ db: database.db, provider }).migrateToLatest();
+    await sql`insert into session (id, position, tenant, identity, reuse_key, engine, uid, volume, prepared,
+      created_at, last_used_at) values ('ses_1', 1, 'main', 'i', 'k', 'local', 30001, 'v', 1, 1, 1)`.execute(
+      database.db,
+    );
+    await migrate(database.db);
+    const record = await new SqlSessionStore({ database }).get("main", "ses_1");
+    expect(record).toMatchObject({ untold: [] });
   });
 
   it("refuses a database of a newer version", async () => {
