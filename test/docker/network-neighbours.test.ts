@@ -120,15 +120,15 @@ describe.skipIf(!hasEngine() || !hasNamespaces())("a box beside other machines",
       Array(4).fill("403"),
     );
     expect(neighbour.requests.slice(before).map((line) => line.slice(-2))).toEqual(["/a", "/b", "/c"]);
-    await expectNoWay(box);
+    expect(await reached(box)).toEqual([]);
   });
 
   it("has no way of its own to any of them without a network", async () => {
-    await expectNoWay(await startBox(null));
+    expect(await reached(await startBox(null))).toEqual([]);
   });
 
-  /** By what its programs do themselves, without the proxy. */
-  async function expectNoWay(box: BoxHandle): Promise<void> {
+  /** What its programs reach by themselves, without the proxy. */
+  async function reached(box: BoxHandle): Promise<readonly string[]> {
     const { address } = neighbour;
     const [hostBefore, before] = [asked.length, neighbour.requests.length];
     const urls = [
@@ -141,10 +141,10 @@ describe.skipIf(!hasEngine() || !hasNamespaces())("a box beside other machines",
       box,
       urls.map((url) => `${CURL} --noproxy '*' -o /dev/null ${url}; echo $?`),
     );
-    // Could not connect.
-    expect(said.trim().split("\n")).toEqual(urls.map(() => "7"));
-    expect(asked.slice(hostBefore)).toEqual([]);
-    expect(neighbour.requests.slice(before)).toEqual([]);
+    const codesOf = said.trim().split("\n");
+    // 7 = could not connect.
+    const open = urls.filter((_url, index) => codesOf[index] !== "7");
+    return [...open, ...asked.slice(hostBefore), ...neighbour.requests.slice(before)];
   }
 });
 
