@@ -12,6 +12,7 @@ import type Docker from "dockerode";
 import type { BoxPlace } from "../src/ports/box-backend.js";
 import type { BoxHandle } from "../src/ports/box-handle.js";
 import { BenchEngine, FOREVER, pieces, run } from "./lib/bench-engine.js";
+import { benchEgress } from "./lib/bench-egress.js";
 import { engineExec } from "./lib/bench-exec.js";
 import { benchLife, type Way } from "./lib/bench-life.js";
 import { benchMany, describeMany, type ManyBoxes } from "./lib/bench-many.js";
@@ -190,6 +191,8 @@ async function main(): Promise<void> {
   await benchFiles(engine, box);
   await box[Symbol.asyncDispose]();
   await benchLife(engine, compare);
+  const egress = await benchEgress(compare);
+  say(`100 MB through the broker took at most ${egress.peakGrowthMb} MB of memory more.`);
   const many: ManyBoxes[] = [];
   for (const count of values.boxes.map(Number)) {
     const found = await benchMany(engine, count);
@@ -210,6 +213,7 @@ async function main(): Promise<void> {
     troubles: engine.troubles(),
     rows,
     many,
+    egress,
     targets,
   };
   writeFileSync("bench-results/box.json", `${JSON.stringify(report, null, 2)}\n`);

@@ -9,6 +9,7 @@ import { SystemClock } from "../../src/adapters/system/system-clock.js";
 import type { BoxSettings, ExecExit } from "../../src/domain/box.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
+import type { EgressBroker } from "../../src/ports/egress-broker.js";
 import type { CallOptions } from "../../src/ports/options.js";
 
 export const FOREVER: CallOptions = { signal: new AbortController().signal };
@@ -38,8 +39,11 @@ export class BenchEngine implements AsyncDisposable {
   readonly #troubles: string[] = [];
   #count = 0;
 
-  /** @param servedBy the helper, as in the product, or over exec streams only, or workers that the engine starts */
-  constructor(servedBy: "helper" | "helper_by_exec" | "engine" = "helper") {
+  /**
+   * @param servedBy the helper, as in the product, or over exec streams only, or workers that the engine starts
+   * @param broker carries what boxes with a network say
+   */
+  constructor(servedBy: "helper" | "helper_by_exec" | "engine" = "helper", broker?: EgressBroker) {
     const socketPath = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
     const clock = new SystemClock();
     const note = (_fields: unknown, message: string): void => void this.#troubles.push(message);
@@ -52,7 +56,8 @@ export class BenchEngine implements AsyncDisposable {
       logger,
       clock,
       ids: new RandomIdSource(),
-      helper: servedBy === "engine" ? null : new BoxdHelper({ image: "berth-boxd:latest", clock, logger }),
+      helper:
+        servedBy === "engine" ? null : new BoxdHelper({ image: "berth-boxd:latest", clock, logger, broker }),
       socketDirectory: servedBy === "helper" ? this.#sockets : null,
     });
   }
@@ -62,7 +67,10 @@ export class BenchEngine implements AsyncDisposable {
     return this.#troubles;
   }
 
-  async startBox(): Promise<{ readonly place: BoxPlace; readonly box: BoxHandle }> {
+  async startBox(
+    wanted: Partial<BoxSettings> = {},
+  ): Promise<{ readonly place: BoxPlace; readonly box: BoxHandle }> {
+    const settings = { ...this.settings, ...wanted };
     this.#count += 1;
     const name = `${this.#serviceId}-${this.#count}`;
     const place = {
@@ -72,8 +80,8 @@ export class BenchEngine implements AsyncDisposable {
       volume: `${name}-workspace`,
       container: `${name}-box`,
     } as const;
-    await this.backend.prepareWorkspace(place, this.settings, FOREVER);
-    await this.backend.start(place, this.settings, FOREVER);
+    await this.backend.prepareWorkspace(place, settings, FOREVER);
+    await this.backend.start(place, settings, FOREVER);
     return { place, box: await this.backend.open(place, FOREVER) };
   }
 

@@ -65,14 +65,13 @@ describe.skipIf(!hasEngine())("programs of a box with a network", () => {
     const address = web.address();
     url = `http://files.test:${typeof address === "object" && address !== null ? address.port : 0}`;
     const [clock, logger] = [new SystemClock(), new KeptLogger()];
-    const resolve = async () => Promise.resolve(["127.0.0.1"]);
     const broker = new HttpEgressBroker({
       rules: new EgressRules({ allowHosts: [], privateHosts: [new URL(url).host] }),
       limits: { maxConnections: 8, maxBytesPerHour: 1e9, connectionMs: 60_000, idleMs: 30_000 },
       secretHeaders: [],
       logger,
       clock,
-      resolvers: { anyName: resolve, listedName: resolve },
+      resolvers: { listedName: async () => Promise.resolve(["127.0.0.1"]) },
     });
     engine = life.use(
       new TestEngine("helper", new BoxdHelper({ image: HELPER_IMAGE, clock, logger, broker })),
