@@ -1,5 +1,5 @@
 /** Boxes over idle times, accidents and restarts of the service, as their chats see it (box §11). */
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -204,6 +204,7 @@ describe.skipIf(!hasEngine)("a service that starts again", () => {
   it("takes its boxes as they are, makes those anew whose settings changed, and never repeats a run id", async () => {
     proves("IN-19", "BOX-25");
     const directory = await mkdtemp(join(tmpdir(), "berth-life-"));
+    const source = await mkdtemp(join(tmpdir(), "berth-mount-"));
     const engine = new Docker();
     const runIds: string[] = [];
     const told: string[] = [];
@@ -237,13 +238,21 @@ describe.skipIf(!hasEngine)("a service that starts again", () => {
       await live({});
       await live({});
       await live({ memory_mb: 256 });
-      const last = await live({ memory_mb: 256, image: "berth-box:full" });
-      expect(new Set(runIds).size).toBe(8);
-      expect(last).toBe(`${runIds.toSorted().join("\n")}\n8\nhere\n`);
-      expect(told).toEqual(["as it was", "as it was", "changed", "changed"]);
+      await live({ memory_mb: 256, image: "berth-box:full" });
+      const mount = { source, target: "/data", read_only: true };
+      const last = await live({
+        memory_mb: 256,
+        image: "berth-box:full",
+        extra_mounts: [mount],
+        allowed_mount_roots: [source],
+      });
+      expect(new Set(runIds).size).toBe(10);
+      expect(last).toBe(`${runIds.toSorted().join("\n")}\n10\nhere\n`);
+      expect(told).toEqual(["as it was", "as it was", "changed", "changed", "changed"]);
       expect(boxIds[1]).toBe(boxIds[0]);
-      expect(new Set(boxIds).size).toBe(3);
+      expect(new Set(boxIds).size).toBe(4);
     } finally {
+      await rm(source, { recursive: true });
       await removeOwned(engine, await serviceIdOf(directory));
       await removeServiceDirectory(directory);
     }

@@ -119,11 +119,11 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
   });
 
   it("keeps the box of a chat for its next message and shows nothing of it to another chat", async () => {
-    proves("BOX-02", "KEY-01");
+    proves("BOX-02", "KEY-01", "OUT-01");
     using _model = await begin([
-      runs("echo secret > /workspace/kept.txt; ls /workspace/inbox"),
+      runs('echo secret > /workspace/kept.txt; echo draft > "$BERTH_OUTBOX/draft.txt"'),
       text("one"),
-      runs("cat /workspace/kept.txt"),
+      runs("cat /workspace/kept.txt /workspace/outbox/*/draft.txt"),
       late((request) => text(lastExec(request).stdout)),
       runs("cat /workspace/kept.txt"),
       late((request) => text(String(lastExec(request).exit_code))),
@@ -131,7 +131,8 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
     const first = await service.send(message("ann", "Keep this"));
     const second = await service.send(message("ann", "What did you keep?"));
     const other = await service.send(message("bob", "What did Ann keep?"));
-    expect(second.message?.content).toBe("secret\n");
+    expect(first).toMatchObject({ deliveries: [], outbox_left: [{ bytes: 6 }] });
+    expect(second.message?.content).toBe("secret\ndraft\n");
     expect(second.session).toEqual(first.session);
     expect(first.session?.key).toBe("person_ann");
     expect(other.message?.content).toBe("1");
@@ -187,17 +188,25 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
 
   it("registers and removes nothing when one of three paths is bad, and takes the corrected call", async () => {
     proves("OUT-04");
-    using model = await begin([
-      runs('cd "$BERTH_OUTBOX"; echo a > a.txt; echo b > b.txt; mkdir d'),
-      exports("a.txt", "d", "missing.txt"),
-      exports("a.txt", "b.txt"),
-      text("sent"),
-    ]);
+    // Exactly the bytes and the rounds that the good call needs beside the bad one.
+    using model = await begin(
+      [
+        runs('cd "$BERTH_OUTBOX"; echo a > a.txt; echo b > b.txt; mkdir d'),
+        exports("a.txt", "d", "missing.txt"),
+        exports("a.txt", "b.txt"),
+        text("sent"),
+      ],
+      {
+        config: { "max-tool-iterations": 3 },
+        settings: { export: { max_file_bytes: 2, max_files: 3, max_total_bytes: 4 } },
+      },
+    );
     const run = await service.send(message("42", "Send them"));
     const refusal = lastToolResults(model.request(2))[0] ?? "";
     expect(refusal).toContain("/d");
     expect(refusal).toContain("/missing.txt");
     expect(refusal).not.toContain("registered for delivery");
+    expect(run).toMatchObject({ status: "completed", finish_reason: "max_iterations" });
     expect(run.deliveries.map(({ name }) => name)).toEqual(["a.txt", "b.txt"]);
     expect((await download(run, 1)).toString()).toBe("b\n");
     expect(run.outbox_left).toEqual([]);

@@ -84,6 +84,7 @@ describe.skipIf(!inject("dockerAvailable"))("a run that is cancelled during a co
         return boxes.length === 1 && boxes[0]?.activity.leases === 0;
       });
       expect(await service().containers()).toMatchObject([{ State: "running" }]);
+      expect(await service().countProcesses("<defunct>")).toBe(0);
     },
     sized(120_000, 600_000),
   );
