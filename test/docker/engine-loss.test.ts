@@ -30,7 +30,7 @@ function troubles(): readonly string[] {
 
 describe.skipIf(!hasEngine)("an engine", () => {
   it("that does not answer fails the runs that need a box, and readiness names it", async () => {
-    proves("KEY-19");
+    proves("KEY-16", "KEY-17", "KEY-19");
     await begin("unix:///var/run/berth-no-such-engine.sock");
     using model = service.script();
     const run = await service.send(chatMessage("one", "Look", [attached("a.txt", "a")]));
@@ -42,6 +42,14 @@ describe.skipIf(!hasEngine)("an engine", () => {
     expect(run.error?.hint).toContain("switched off");
     expect(JSON.stringify(run)).not.toContain("/var/run");
     expect(model.requests).toEqual([]);
+    const status: unknown = await (await service.fetch("/v1/boxes/status")).json();
+    expect(status).toMatchObject({
+      enabled: true,
+      available: false,
+      limit: null,
+      remaining: null,
+      reason: textLike(/engine.*reached/),
+    });
     const response = await service.fetch("/readyz");
     expect(response.status).toBe(503);
     const ready = readySchema.parse(await response.json());
@@ -57,6 +65,8 @@ describe.skipIf(!hasEngine)("an engine", () => {
     const run = await service.send(chatMessage("one", "Hello"));
     expect(run).toMatchObject({ status: "completed", session: null, message: { content: "hello" } });
     expect(model.request(0).tools).toEqual([]);
+    const status: unknown = await (await service.fetch("/v1/boxes/status")).json();
+    expect(status).toMatchObject({ enabled: false, available: false });
     expect((await service.fetch("/readyz")).status).toBe(200);
     expect(troubles()).toEqual([]);
   });
@@ -79,6 +89,7 @@ describe.skipIf(!hasEngine)("an engine", () => {
       "export_box_files",
       "glob",
       "grep",
+      "job",
       "read",
       "write",
     ]);
