@@ -145,7 +145,7 @@ describe("BoxdConnection", () => {
     vi.useFakeTimers();
     const { channel, connection } = await connected();
     await using _closed = connection;
-    const told = vi.fn();
+    const told = vi.fn<() => void>();
     connection.onSilence = told;
     const id = connection.ask(ASK.spawn, EMPTY, new KeptSink());
     for (let second = 0; second < 5; second += 1) {
@@ -170,7 +170,7 @@ describe("BoxdConnection", () => {
     vi.useFakeTimers();
     const { channel, connection } = await connected();
     await using _closed = connection;
-    const told = vi.fn();
+    const told = vi.fn<() => void>();
     connection.onSilence = told;
     await vi.advanceTimersByTimeAsync(30_000);
     channel.say(HEAR.pong, 0);
