@@ -14,7 +14,7 @@ import { runDirectories } from "./export-paths.js";
 import { type FindDeps, findOrCreateSession } from "./find-session.js";
 import { importer } from "./import-at-rest.js";
 import type { HoldKind } from "./open-boxes.js";
-import { reopener } from "./reopen-box.js";
+import { isDeleted, reopener } from "./reopen-box.js";
 import { sessionNotFound } from "./rest-box.js";
 import { RevivingHandle } from "./reviving-handle.js";
 
@@ -120,7 +120,11 @@ async function holdBox(
   if (entered === null) return null;
   const wasRunning = startedBefore !== null && deps.boxes.get(request.id)?.startedAt === startedBefore;
   taken.defer(() => touch(deps, request.id));
-  const handle = taken.use(new RevivingHandle(entered.handle, reopener(deps, request, entered)));
+  const handle = taken.use(
+    new RevivingHandle(entered.handle, reopener(deps, request, entered), (asked) =>
+      isDeleted(deps, request, asked),
+    ),
+  );
   return { ...entered, handle, wasRunning };
 }
 

@@ -1,5 +1,6 @@
 /** Another box for a lease whose box is gone; what the run had in its directories stays (box §11.4). */
 import type { BoxSettings } from "../domain/box.js";
+import { ServiceError } from "../domain/errors.js";
 import type { SessionId } from "../domain/ids.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
 import type { KeyedLock } from "../lib/keyed-lock.js";
@@ -30,7 +31,10 @@ interface Incarnation {
   readonly startedAt: string | null | undefined;
 }
 
-/** @param opened the box that the lease began with; the caller holds it for as long as the lease lasts */
+/**
+ * @param opened the box that the lease began with; the caller holds it for as long as the lease lasts
+ * @returns throws besides the errors of a bind `box.not_found` once the session was deleted
+ */
 export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: OpenedBox): Reopen {
   let last = incarnationOf(deps, opened);
   /** Whether the lease has a handle for it. */
@@ -40,7 +44,7 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     const found = await deps.backend.inspect(last.container, options);
     if (isServed && found?.state === "running" && found.startedAt === last.startedAt) return null;
     const session = await deps.sessions.get(request.tenant, request.id);
-    if (session === null) return null;
+    if (session === null) throw sessionDeleted(request.id);
     isServed = false;
     const again = await deps.opener.open(session, request.settings, options);
     const handle = await openHandle(deps, { opened: again, request }, options);
@@ -53,6 +57,26 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     // Whoever shares the box may have got it back first, and was told then.
     return { handle, notes: again.notes.length === 0 && isOther ? [BOX_NOTES.vanished] : again.notes };
   };
+}
+
+/** Whether a session is there no more; a removal in progress has ended before the answer. */
+export async function isDeleted(
+  { locks, sessions }: Pick<ReopenDeps, "locks" | "sessions">,
+  { id, tenant }: Pick<ReopenRequest, "id" | "tenant">,
+  options: CallOptions,
+): Promise<boolean> {
+  using _turn = await locks.acquire(id, options);
+  return (await sessions.get(tenant, id)) === null;
+}
+
+function sessionDeleted(id: SessionId): ServiceError {
+  return new ServiceError(
+    "box.not_found",
+    `The session ${id} was deleted: its box and all its files are gone.`,
+    {
+      hint: "Nothing more can be done in this box; a new message gets a new one.",
+    },
+  );
 }
 
 function incarnationOf({ boxes }: ReopenDeps, { session, place }: OpenedBox): Incarnation {

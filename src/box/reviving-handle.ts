@@ -1,5 +1,6 @@
 /** The handle of a lease: when its box is gone, the next call gets one that runs, with the same workspace (box §11.4). */
 import { ServiceError } from "../domain/errors.js";
+import { BOX_DELETED_NOTE, BOX_ENDED_NOTE } from "../domain/exec-outcome.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
 import { SingleFlight } from "../lib/single-flight.js";
 import type {
@@ -14,6 +15,8 @@ import type {
 } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 
+type ExitEvent = Extract<ExecEvent, { readonly type: "exit" }>;
+
 export interface Reopened {
   readonly handle: BoxHandle;
   /** What was lost, one sentence each; empty = nothing. */
@@ -21,24 +24,29 @@ export interface Reopened {
 }
 
 /**
- * @returns null when the box runs as it did, or the session is gone: then the call failed for another reason
- * @throws ServiceError as a bind
+ * @returns null when the box runs as it did: then the call failed for another reason
+ * @throws ServiceError as a bind; `box.not_found` when the session was deleted
  */
 export type Reopen = (options: CallOptions) => Promise<Reopened | null>;
+
+/** Says whether the session of the lease was deleted. */
+export type AskDeleted = (options: CallOptions) => Promise<boolean>;
 
 /** A call that found no running box has done nothing yet, so it is made once more; nothing else is repeated. */
 export class RevivingHandle implements BoxHandle {
   readonly files: BoxFiles;
   readonly #reopen: Reopen;
+  readonly #askDeleted: AskDeleted;
   readonly #revivals = new SingleFlight<"revival", BoxHandle | null>();
   readonly #taken = new CleanupStack();
   #current: BoxHandle;
   /** What the next command's result still has to tell. */
   #untold: readonly string[] = [];
 
-  constructor(first: BoxHandle, reopen: Reopen) {
+  constructor(first: BoxHandle, reopen: Reopen, askDeleted: AskDeleted) {
     this.#current = this.#taken.use(first);
     this.#reopen = reopen;
+    this.#askDeleted = askDeleted;
     this.files = {
       stat: (paths, options) => this.#call(({ files }) => files.stat(paths, options), options),
       read: (requests, options) => this.#read(requests, options),
@@ -52,7 +60,7 @@ export class RevivingHandle implements BoxHandle {
 
   async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
     for await (const event of this.#stream((handle) => handle.exec(request, options), options))
-      yield event.type === "exit" ? this.#tell(event) : event;
+      yield event.type === "exit" ? this.#tell(await this.#withoutFalseHope(event, options)) : event;
   }
 
   async spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
@@ -119,7 +127,16 @@ export class RevivingHandle implements BoxHandle {
     return this.#current;
   }
 
-  #tell(event: Extract<ExecEvent, { readonly type: "exit" }>): ExecEvent {
+  /** A box that ended because its session was deleted kept no files. */
+  async #withoutFalseHope(event: ExitEvent, options: CallOptions): Promise<ExitEvent> {
+    const { exit } = event;
+    if (!exit.notes.includes(BOX_ENDED_NOTE) || options.signal.aborted) return event;
+    if (!(await this.#askDeleted(options))) return event;
+    const notes = exit.notes.map((note) => (note === BOX_ENDED_NOTE ? BOX_DELETED_NOTE : note));
+    return { ...event, exit: { ...exit, notes } };
+  }
+
+  #tell(event: ExitEvent): ExecEvent {
     const notes = [...this.#untold, ...event.exit.notes];
     this.#untold = [];
     return { type: "exit", exit: { ...event.exit, notes } };

@@ -183,6 +183,10 @@ function count(amount: number, one: string, many: string): string {
 export const BOX_ENDED_NOTE =
   "The box stopped while the command ran: its processes are gone, the files in /workspace stayed.";
 
+/** What a command is told whose session was deleted under it. */
+export const BOX_DELETED_NOTE =
+  "The session was deleted while the command ran: its box, its processes and all its files are gone.";
+
 /** What a command is told that stood still with its box. */
 export const WOKEN_NOTE =
   "Somebody had paused the box while the command ran: it stood still until the box was woken.";

@@ -46,6 +46,8 @@ export interface SharedHelper {
   readonly container: string;
   readonly limits: BoxLimits;
   readonly quota: QuotaGuard;
+  /** Commands of all leases that run or left something running. */
+  readonly commands: Set<BoxdCommand>;
   /** Whether the box had to be woken, because somebody had paused it. @param elapsed monotonic milliseconds. Never rejects */
   wasWokenSince(elapsed: number): Promise<boolean>;
   /** Whether the disk of the host is down to its reserve. Never rejects. */
@@ -181,8 +183,10 @@ export class BoxdHandle implements BoxHandle {
     const onStuck = (): void => session.abandon(connection);
     const command = new BoxdCommand({ connection, body, onStuck });
     session.quota.watch(command, before);
-    this.#commands.add(command);
-    void command.gone.then(() => this.#commands.delete(command));
+    for (const commands of [this.#commands, session.commands]) {
+      commands.add(command);
+      void command.gone.then(() => commands.delete(command));
+    }
     return command;
   }
 
@@ -252,14 +256,17 @@ export class BoxdHandle implements BoxHandle {
     return leftovers.length > 0;
   }
 
-  /** A box that takes no process is cleared when nothing of this lease runs; what runs may end by itself. */
+  /** A box that takes no process is cleared when nothing runs in it; a command or job that runs is worth more than a new one. */
   async #refuse(request: Pick<ExecRequest, "workdir">, word: string): Promise<ServiceError> {
     if (word !== "busy") return refusedWorkdir(request.workdir, word);
     const { session } = this.#deps;
-    const isAlone = ![...this.#commands].some(({ hasBegun }) => hasBegun);
+    const isAlone =
+      ![...this.#commands].some(({ hasBegun }) => hasBegun) &&
+      ![...session.commands].some(({ hasBegun, hasEnded }) => hasBegun && !hasEnded);
     const notes = isAlone ? [clearedNote(await session.clear())] : [];
+    const remedy = isAlone ? "try again" : "stop a job, or try again when what runs in it has ended";
     return new ServiceError("box.readiness", ["The box could not start the command.", ...notes].join(" "), {
-      hint: `The box may be full of processes (limit ${session.limits.pids}): try again.`,
+      hint: `The box may be full of processes (limit ${session.limits.pids}): ${remedy}.`,
     });
   }
 

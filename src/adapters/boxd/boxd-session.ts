@@ -12,6 +12,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { EgressBroker } from "../../ports/egress-broker.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
+import type { BoxdCommand } from "./boxd-command.js";
 import { BoxdConnection } from "./boxd-connection.js";
 import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
 import { BoxdRelay, proxyVariables } from "./boxd-relay.js";
@@ -35,6 +36,7 @@ export class BoxdSession implements HelperSession, SharedHelper {
   readonly #flight = new SingleFlight<"connect", BoxdConnection>();
   readonly #recoveries = new WeakMap<BoxdConnection, Promise<Clearing | null>>();
   readonly quota: QuotaGuard;
+  readonly commands = new Set<BoxdCommand>();
   /** Ends the measuring of the workspace. */
   readonly #life = new AbortController();
   #connection: BoxdConnection | null = null;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BOX_NOTES } from "../../../src/box/box-notes.js";
 import { BoxOpener } from "../../../src/box/box-opener.js";
-import { reopener } from "../../../src/box/reopen-box.js";
+import { isDeleted, reopener } from "../../../src/box/reopen-box.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
@@ -110,6 +110,23 @@ describe("reopener", () => {
     const { backend, container, reopen, sessions, session } = await anOpenBox();
     backend.killContainer(container);
     await sessions.remove(session.id);
-    expect(await reopen(ENDLESS)).toBeNull();
+    await expect(reopen(ENDLESS)).rejects.toMatchObject({
+      code: "box.not_found",
+      message: `The session ${session.id} was deleted: its box and all its files are gone.`,
+    });
+  });
+});
+
+describe("isDeleted", () => {
+  it("answers once a removal in progress has ended", async () => {
+    const { deps, request, sessions, session, locks } = await anOpenBox();
+    expect(await isDeleted(deps, request, ENDLESS)).toBe(false);
+    let answer: Promise<boolean>;
+    {
+      using _turn = await locks.acquire(session.id, ENDLESS);
+      answer = isDeleted(deps, request, ENDLESS);
+      await sessions.remove(session.id);
+    }
+    expect(await answer).toBe(true);
   });
 });

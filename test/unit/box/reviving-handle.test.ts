@@ -1,11 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { RevivingHandle } from "../../../src/box/reviving-handle.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { BOX_DELETED_NOTE, BOX_ENDED_NOTE } from "../../../src/domain/exec-outcome.js";
 import type { BoxHandle } from "../../../src/ports/box-handle.js";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { ENDLESS, SETTINGS } from "./box-world.js";
 
 const ROOT = "/workspace";
+const NOT_DELETED = async (): Promise<boolean> => false;
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const list: Item[] = [];
@@ -34,10 +36,14 @@ async function aHandle(reopens = true) {
     return opened;
   };
   const first = await open();
-  const handle = new RevivingHandle(first, async () => {
-    count.reopened += 1;
-    return reopens ? { handle: await open(), notes: [`Lost ${count.reopened}.`] } : null;
-  });
+  const handle = new RevivingHandle(
+    first,
+    async () => {
+      count.reopened += 1;
+      return reopens ? { handle: await open(), notes: [`Lost ${count.reopened}.`] } : null;
+    },
+    NOT_DELETED,
+  );
   const echo = () =>
     collect(handle.exec({ argv: ["sh", "-c", "echo hi"], workdir: ROOT, env: {}, timeoutMs: 1000 }, ENDLESS));
   return { first, handle, count, echo, lose: () => backend.killContainer("c") };
@@ -147,10 +153,14 @@ describe("RevivingHandle", () => {
       },
       [Symbol.asyncDispose]: async () => {},
     };
-    const other = new RevivingHandle(first, async () => {
-      count.reopened += 1;
-      return null;
-    });
+    const other = new RevivingHandle(
+      first,
+      async () => {
+        count.reopened += 1;
+        return null;
+      },
+      NOT_DELETED,
+    );
     await expect(other.files.stat([ROOT], ENDLESS)).rejects.toMatchObject({ code: "box.engine_unavailable" });
     await expect(collect(other.files.read([], ENDLESS))).rejects.toMatchObject({
       code: "box.engine_unavailable",
@@ -158,6 +168,41 @@ describe("RevivingHandle", () => {
     const request = { argv: ["true"], workdir: ROOT, env: {}, timeoutMs: 1 };
     await expect(collect(other.exec(request, ENDLESS))).rejects.toBe(lost);
     expect(count.reopened).toBe(0);
+  });
+
+  it.each([
+    [true, BOX_DELETED_NOTE],
+    [false, BOX_ENDED_NOTE],
+  ])("says what is left of the files of a box that ended (deleted: %s)", async (isDeleted, note) => {
+    const { first } = await aHandle();
+    const exit = {
+      status: "killed",
+      exitCode: null,
+      durationMs: 1,
+      leftovers: 0,
+      notes: ["Before.", BOX_ENDED_NOTE],
+    } as const;
+    await using ending: BoxHandle = {
+      files: first.files,
+      spawn: async (request, options) => first.spawn(request, options),
+      async *exec() {
+        yield { type: "exit", exit };
+      },
+      [Symbol.asyncDispose]: async () => {},
+    };
+    const handle = new RevivingHandle(
+      ending,
+      async () => null,
+      async () => isDeleted,
+    );
+    const request = { argv: ["true"], workdir: ROOT, env: {}, timeoutMs: 1 };
+    expect(await collect(handle.exec(request, ENDLESS))).toMatchObject([
+      { exit: { notes: ["Before.", note] } },
+    ]);
+    const cancelled = { signal: AbortSignal.abort() };
+    expect(await collect(handle.exec(request, cancelled))).toMatchObject([
+      { exit: { notes: ["Before.", BOX_ENDED_NOTE] } },
+    ]);
   });
 
   it("gets nobody another box after an abort", async () => {

@@ -4,7 +4,7 @@ import { ASK, HEAR, SAY } from "../../../../src/adapters/boxd/protocol.js";
 import type { ExecExit } from "../../../../src/domain/box.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
 import { WOKEN_NOTE } from "../../../../src/domain/exec-outcome.js";
-import type { BoxHandle, ExecRequest, SpawnRequest } from "../../../../src/ports/box-handle.js";
+import type { BoxHandle, ExecEvent, ExecRequest, SpawnRequest } from "../../../../src/ports/box-handle.js";
 import type { Clearing, HelperGround } from "../../../../src/ports/box-helper.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
@@ -60,6 +60,9 @@ class ScriptedGround implements HelperGround {
   }
 }
 
+/** No room for another process. */
+const BUSY = Buffer.concat([Buffer.alloc(4), Buffer.of(4, 0, 0, 0), Buffer.from("busy")]);
+
 const honest: Script = (channel) => {
   channel.hello();
   channel.onAsked = ({ type, id }) => {
@@ -110,11 +113,7 @@ const filling =
       }
       if (type !== ASK.spawn) return;
       if (!hasRoom) {
-        channel.say(
-          HEAR.fault,
-          id,
-          Buffer.concat([Buffer.alloc(4), Buffer.of(4, 0, 0, 0), Buffer.from("busy")]),
-        );
+        channel.say(HEAR.fault, id, BUSY);
         channel.say(HEAR.done, id, Buffer.of(3));
         return;
       }
@@ -126,6 +125,26 @@ const filling =
     };
   };
 
+/** One process runs until it is killed, and there is no room for another. */
+const crowded: Script = (channel) => {
+  let first: number | null = null;
+  channel.hello();
+  channel.onAsked = ({ type, id }) => {
+    if (type === SAY.kill) {
+      channel.say(HEAR.exit, id, exitPayload());
+      channel.say(HEAR.done, id, Buffer.of(0));
+    }
+    if (type !== ASK.spawn) return;
+    if (first === null) {
+      first = id;
+      channel.say(HEAR.started, id, STARTED);
+      return;
+    }
+    channel.say(HEAR.fault, id, BUSY);
+    channel.say(HEAR.done, id, Buffer.of(3));
+  };
+};
+
 const greedy: Script = (channel) => {
   channel.hello();
   channel.onAsked = ({ type, id }) => {
@@ -136,6 +155,11 @@ const greedy: Script = (channel) => {
 
 function serve(ground: ScriptedGround) {
   return new BoxdHelper({ image: "i", clock: new FakeClock(), logger: new KeptLogger() }).serve(ground);
+}
+
+async function collectExit(events: AsyncIterable<ExecEvent>): Promise<ExecExit | null> {
+  for await (const event of events) if (event.type === "exit") return event.exit;
+  return null;
 }
 
 async function exec(box: BoxHandle): Promise<ExecExit | string> {
@@ -189,6 +213,26 @@ describe("BoxdSession", () => {
     const box = session.lease();
     await exec(box);
     expect(await exec(box)).toBe("box.readiness");
+    expect(ground.did).toEqual(["open", "clear"]);
+  });
+
+  it("stops nothing that runs under another lease for a command that finds no room", async () => {
+    const ground = new ScriptedGround(crowded);
+    await using session = serve(ground);
+    {
+      await using _job = await session.lease().spawn(PROCESS, FOREVER);
+      const refused = collectExit(session.lease().exec(COMMAND, FOREVER));
+      await expect(refused).rejects.toMatchObject({
+        code: "box.readiness",
+        message: "The box could not start the command.",
+        hint: "The box may be full of processes (limit 128): stop a job, or try again when what runs in it has ended.",
+      });
+      expect(ground.did).toEqual(["open"]);
+    }
+    await expect(collectExit(session.lease().exec(COMMAND, FOREVER))).rejects.toMatchObject({
+      message:
+        "The box could not start the command. All processes of the box user were stopped to make room.",
+    });
     expect(ground.did).toEqual(["open", "clear"]);
   });
 
