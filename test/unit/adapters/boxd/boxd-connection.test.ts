@@ -182,6 +182,39 @@ describe("BoxdConnection", () => {
     expect(told).toHaveBeenCalledTimes(1);
   });
 
+  it("takes no silence amiss while the box stands still, nor of a ping from before, and asks again after", async () => {
+    vi.useFakeTimers();
+    const { channel, connection } = await connected();
+    await using _closed = connection;
+    const pings = (): number => channel.asked.filter(({ type }) => type === SAY.ping).length;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(pings()).toBe(1);
+    await vi.advanceTimersByTimeAsync(12_000);
+    connection.suspend();
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect([connection.end, pings()]).toEqual([null, 1]);
+    connection.resume();
+    channel.say(HEAR.pong, 0, Buffer.from("berth"));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([connection.end, pings()]).toEqual([null, 2]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(connection.end).toMatchObject({ type: "fault" });
+  });
+
+  it("gives a helper that stood still within a heartbeat a whole one to answer", async () => {
+    vi.useFakeTimers();
+    const { connection } = await connected();
+    await using _closed = connection;
+    await vi.advanceTimersByTimeAsync(21_000);
+    connection.suspend();
+    await vi.advanceTimersByTimeAsync(2000);
+    connection.resume();
+    await vi.advanceTimersByTimeAsync(17_000);
+    expect(connection.end).toBeNull();
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(connection.end).toMatchObject({ type: "fault" });
+  });
+
   it("survives 10,000 mutated answers: each leaves the request open, ended as told, or lost", async () => {
     let state = 7;
     const roll = (below: number): number => {
