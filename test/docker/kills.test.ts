@@ -14,11 +14,11 @@ import { makeDirectory, type ServiceProcess, startServiceProcess } from "../supp
 import { chatMessage, serviceForAll } from "../support/shared-service.js";
 
 const KILLS = Number(process.env["KILLS"] ?? 20);
+/** Services that are killed side by side: most of a round is spent on the next process. */
+const VICTIMS = 3;
 const SETTLE_MS = 60_000;
 const WORK = "Work.\n```bash\necho line >> /workspace/lines.txt; wc -l < /workspace/lines.txt\n```";
 const ENGINE = new Docker();
-
-let service: ServiceProcess;
 
 const recordsSchema = z.array(
   z.object({ container: z.string().nullable(), volume: z.string(), prepared: z.number() }),
@@ -81,28 +81,58 @@ async function bother(running: ServiceProcess, random: () => number): Promise<vo
   }
 }
 
-describe.skipIf(!inject("dockerAvailable"))("a service that is killed at random moments", () => {
+async function startVictim(directory: string): Promise<ServiceProcess> {
+  const boxes = {
+    image: "berth-box:slim",
+    warm_pool: 2,
+    max_boxes: 6,
+    pause_after_sec: 1,
+    idle_ttl_sec: 2,
+    remove_after_sec: 4,
+  };
+  return startServiceProcess({ directory, settings: { boxes } });
+}
+
+/** One life: a process is bothered and killed at a random moment. */
+async function liveAndDie(running: ServiceProcess, random: () => number): Promise<void> {
+  const botherings = Array.from({ length: 5 }, async (_none, i) => {
+    await delay(random() * 300 * i);
+    await bother(running, random);
+  });
+  await delay(random() * 2500);
+  await running.kill("SIGKILL");
+  await Promise.all(botherings);
+}
+
+/** Kills a service of its own so often; each next process must leave on the engine what its records say. */
+async function killAgainAndAgain(kills: number, seed: number): Promise<void> {
+  const random = randomFrom(seed);
+  const directory = await makeDirectory();
+  try {
+    for (let round = 0; round <= kills; round += 1) {
+      await using service = await startVictim(directory);
+      const where = `round ${round} of seed ${seed}`;
+      await expect
+        .poll(async () => [where, ...(await findDifferences(directory))], {
+          timeout: SETTLE_MS,
+          interval: 200,
+        })
+        .toEqual([where]);
+      if (round < kills) await liveAndDie(service, random);
+      else await service.kill("SIGTERM");
+    }
+  } finally {
+    await removeOwned(ENGINE, await serviceIdOf(directory));
+    await removeServiceDirectory(directory);
+  }
+}
+
+describe.skipIf(!inject("dockerAvailable"))("services that are killed at random moments", () => {
   const other = serviceForAll();
 
-  it("has after every restart the boxes of its records, and touches none of another service", async () => {
+  it("have after every restart the boxes of their records, and touch none of another service", async () => {
     proves("BOX-20", "BOX-22");
     const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
-    const random = randomFrom(seed);
-    const directory = await makeDirectory();
-    const start = async (): Promise<ServiceProcess> =>
-      startServiceProcess({
-        directory,
-        settings: {
-          boxes: {
-            image: "berth-box:slim",
-            warm_pool: 2,
-            max_boxes: 6,
-            pause_after_sec: 1,
-            idle_ttl_sec: 2,
-            remove_after_sec: 4,
-          },
-        },
-      });
     using _model = other().script(
       text("ready"),
       runs("echo begun; sleep 25; echo whole"),
@@ -111,34 +141,15 @@ describe.skipIf(!inject("dockerAvailable"))("a service that is killed at random 
     );
     expect((await other().send(chatMessage("other", "Begin"))).error).toBeNull();
     const running = other().send(chatMessage("other", "Work"));
-    service = await start();
-    try {
-      for (let round = 0; round < KILLS; round += 1) {
-        const botherings = Array.from({ length: 5 }, async (_none, i) => {
-          await delay(random() * 300 * i);
-          await bother(service, random);
-        });
-        await delay(random() * 2500);
-        await service.kill("SIGKILL");
-        await Promise.all(botherings);
-        service = await start();
-        const where = `round ${round} of seed ${seed}`;
-        await expect
-          .poll(async () => [where, ...(await findDifferences(directory))], {
-            timeout: SETTLE_MS,
-            interval: 200,
-          })
-          .toEqual([where]);
-      }
-      const run = await running;
-      expect(run).toMatchObject({ error: null, message: { content: "begun\nwhole\n" } });
-      const [box] = await other().containers();
-      expect((await other().send(chatMessage("other", "And now?"))).message?.content).toBe("still here");
-      expect((await other().containers()).map(({ Id: id }) => id)).toEqual([box?.Id]);
-    } finally {
-      await service.kill("SIGTERM");
-      await removeOwned(ENGINE, await serviceIdOf(directory));
-      await removeServiceDirectory(directory);
-    }
+    const victims = Array.from({ length: VICTIMS }, async (_none, i) =>
+      killAgainAndAgain(Math.ceil((KILLS - i) / VICTIMS), seed + i),
+    );
+    const ends = await Promise.allSettled(victims);
+    expect(ends).toEqual(ends.map(() => ({ status: "fulfilled", value: undefined })));
+    const run = await running;
+    expect(run).toMatchObject({ error: null, message: { content: "begun\nwhole\n" } });
+    const [box] = await other().containers();
+    expect((await other().send(chatMessage("other", "And now?"))).message?.content).toBe("still here");
+    expect((await other().containers()).map(({ Id: id }) => id)).toEqual([box?.Id]);
   }, 400_000);
 });
