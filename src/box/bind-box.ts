@@ -121,9 +121,11 @@ async function holdBox(
   const wasRunning = startedBefore !== null && deps.boxes.get(request.id)?.startedAt === startedBefore;
   taken.defer(() => touch(deps, request.id));
   const handle = taken.use(
-    new RevivingHandle(entered.handle, reopener(deps, request, entered), (asked) =>
-      isDeleted(deps, request, asked),
-    ),
+    new RevivingHandle(entered.handle, {
+      reopen: reopener(deps, request, entered),
+      askDeleted: (asked) => isDeleted(deps, request, asked),
+      env: request.settings.env,
+    }),
   );
   return { ...entered, handle, wasRunning };
 }

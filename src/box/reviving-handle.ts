@@ -32,21 +32,26 @@ export type Reopen = (options: CallOptions) => Promise<Reopened | null>;
 /** Says whether the session of the lease was deleted. */
 export type AskDeleted = (options: CallOptions) => Promise<boolean>;
 
+export interface RevivingDeps {
+  readonly reopen: Reopen;
+  readonly askDeleted: AskDeleted;
+  /** Variables of every command, job and terminal; what one of them says itself counts more (box §10.7). */
+  readonly env: ExecRequest["env"];
+}
+
 /** A call that found no running box has done nothing yet, so it is made once more; nothing else is repeated. */
 export class RevivingHandle implements BoxHandle {
   readonly files: BoxFiles;
-  readonly #reopen: Reopen;
-  readonly #askDeleted: AskDeleted;
+  readonly #deps: RevivingDeps;
   readonly #revivals = new SingleFlight<"revival", BoxHandle | null>();
   readonly #taken = new CleanupStack();
   #current: BoxHandle;
   /** What the next command's result still has to tell. */
   #untold: readonly string[] = [];
 
-  constructor(first: BoxHandle, reopen: Reopen, askDeleted: AskDeleted) {
+  constructor(first: BoxHandle, deps: RevivingDeps) {
     this.#current = this.#taken.use(first);
-    this.#reopen = reopen;
-    this.#askDeleted = askDeleted;
+    this.#deps = deps;
     this.files = {
       stat: (paths, options) => this.#call(({ files }) => files.stat(paths, options), options),
       read: (requests, options) => this.#read(requests, options),
@@ -58,18 +63,20 @@ export class RevivingHandle implements BoxHandle {
     };
   }
 
-  async *exec(request: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
+  async *exec(asked: ExecRequest, options: CallOptions): AsyncIterable<ExecEvent> {
+    const request = { ...asked, env: { ...this.#deps.env, ...asked.env } };
     for await (const event of this.#stream((handle) => handle.exec(request, options), options))
       yield event.type === "exit" ? this.#tell(await this.#withoutFalseHope(event, options)) : event;
   }
 
-  async spawn(request: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
+  async spawn(asked: SpawnRequest, options: CallOptions): Promise<BoxProcess> {
+    const request = { ...asked, env: { ...this.#deps.env, ...asked.env } };
     return this.#call((handle) => handle.spawn(request, options), options);
   }
 
   /** Takes up the box again after the lease itself had it stopped and started; `notes` are told with the next command. */
   async renew(notes: readonly string[], options: CallOptions): Promise<void> {
-    const reopened = await this.#reopen(options);
+    const reopened = await this.#deps.reopen(options);
     if (reopened !== null) this.#current = this.#taken.use(reopened.handle);
     this.#untold = [...this.#untold, ...notes];
   }
@@ -120,7 +127,7 @@ export class RevivingHandle implements BoxHandle {
   }
 
   async #revive(options: CallOptions): Promise<BoxHandle | null> {
-    const reopened = await this.#reopen(options);
+    const reopened = await this.#deps.reopen(options);
     if (reopened === null) return null;
     this.#current = this.#taken.use(reopened.handle);
     this.#untold = [...this.#untold, ...reopened.notes];
@@ -131,7 +138,7 @@ export class RevivingHandle implements BoxHandle {
   async #withoutFalseHope(event: ExitEvent, options: CallOptions): Promise<ExitEvent> {
     const { exit } = event;
     if (!exit.notes.includes(BOX_ENDED_NOTE) || options.signal.aborted) return event;
-    if (!(await this.#askDeleted(options))) return event;
+    if (!(await this.#deps.askDeleted(options))) return event;
     const notes = exit.notes.map((note) => (note === BOX_ENDED_NOTE ? BOX_DELETED_NOTE : note));
     return { ...event, exit: { ...exit, notes } };
   }

@@ -78,7 +78,7 @@ function planExec(input: ParsedCall<ExecInput>["input"], box: ToolBox): PlannedE
     request: {
       argv: ["sh", "-lc", input.command],
       workdir: workdir.path,
-      env: { ...box.settings.env, ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
+      env: { ...env, BERTH_INBOX: box.inbox, BERTH_OUTBOX: box.outbox },
       timeoutMs: Math.max(1, Math.round(timeout.seconds * 1000)),
     },
   };

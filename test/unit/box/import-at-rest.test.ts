@@ -37,11 +37,11 @@ async function aBox({
     opened += 1;
     return world.backend.open(place, ENDLESS);
   };
-  const handle = new RevivingHandle(
-    await open(),
-    async () => ({ handle: await open(), notes: ["not told"] }),
-    async () => false,
-  );
+  const handle = new RevivingHandle(await open(), {
+    reopen: async () => ({ handle: await open(), notes: ["not told"] }),
+    askDeleted: async () => false,
+    env: {},
+  });
   const write = importer(world, { session, place, notes: [], handle, settings, wasRunning });
   return { ...world, session, handle, write, held: world.boxes.hold(session.id), opened: () => opened };
 }

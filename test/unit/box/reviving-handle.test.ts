@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { RevivingHandle } from "../../../src/box/reviving-handle.js";
+import { type RevivingDeps, RevivingHandle } from "../../../src/box/reviving-handle.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { BOX_DELETED_NOTE, BOX_ENDED_NOTE } from "../../../src/domain/exec-outcome.js";
 import type { BoxHandle } from "../../../src/ports/box-handle.js";
@@ -7,7 +7,8 @@ import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { ENDLESS, SETTINGS } from "./box-world.js";
 
 const ROOT = "/workspace";
-const NOT_DELETED = async (): Promise<boolean> => false;
+/** Reopens nothing, and belongs to a session that is there. */
+const PLAIN: RevivingDeps = { reopen: async () => null, askDeleted: async () => false, env: {} };
 
 async function collect<Item>(items: AsyncIterable<Item>): Promise<readonly Item[]> {
   const list: Item[] = [];
@@ -36,14 +37,13 @@ async function aHandle(reopens = true) {
     return opened;
   };
   const first = await open();
-  const handle = new RevivingHandle(
-    first,
-    async () => {
+  const handle = new RevivingHandle(first, {
+    ...PLAIN,
+    reopen: async () => {
       count.reopened += 1;
       return reopens ? { handle: await open(), notes: [`Lost ${count.reopened}.`] } : null;
     },
-    NOT_DELETED,
-  );
+  });
   const echo = () =>
     collect(handle.exec({ argv: ["sh", "-c", "echo hi"], workdir: ROOT, env: {}, timeoutMs: 1000 }, ENDLESS));
   return { first, handle, count, echo, lose: () => backend.killContainer("c") };
@@ -56,6 +56,29 @@ describe("RevivingHandle", () => {
     expect(await handle.files.stat([ROOT], ENDLESS)).toMatchObject([{ entry: { kind: "directory" } }]);
     await handle[Symbol.asyncDispose]();
     expect(count).toEqual({ reopened: 0, disposed: 1 });
+  });
+
+  it("gives commands, jobs and terminals the variables of the box; their own win", async () => {
+    const { first } = await aHandle();
+    const seen: unknown[] = [];
+    const [exec, spawn] = [first.exec.bind(first), first.spawn.bind(first)];
+    first.exec = (request, options) => {
+      seen.push(request.env);
+      return exec(request, options);
+    };
+    first.spawn = (request, options) => {
+      seen.push(request.env);
+      return spawn(request, options);
+    };
+    const handle = new RevivingHandle(first, { ...PLAIN, env: { TZ: "UTC", LANG: "C" } });
+    const request = { argv: ["sh", "-c", "echo hi"], workdir: ROOT, env: { LANG: "de" } };
+    await collect(handle.exec({ ...request, timeoutMs: 1000 }, ENDLESS));
+    await using _process = await handle.spawn({ ...request, terminal: null }, ENDLESS);
+    expect(seen).toEqual([
+      { TZ: "UTC", LANG: "de" },
+      { TZ: "UTC", LANG: "de" },
+    ]);
+    await handle[Symbol.asyncDispose]();
   });
 
   it("runs a command in another box when its own is gone, and the result says once what was lost", async () => {
@@ -153,14 +176,13 @@ describe("RevivingHandle", () => {
       },
       [Symbol.asyncDispose]: async () => {},
     };
-    const other = new RevivingHandle(
-      first,
-      async () => {
+    const other = new RevivingHandle(first, {
+      ...PLAIN,
+      reopen: async () => {
         count.reopened += 1;
         return null;
       },
-      NOT_DELETED,
-    );
+    });
     await expect(other.files.stat([ROOT], ENDLESS)).rejects.toMatchObject({ code: "box.engine_unavailable" });
     await expect(collect(other.files.read([], ENDLESS))).rejects.toMatchObject({
       code: "box.engine_unavailable",
@@ -190,11 +212,7 @@ describe("RevivingHandle", () => {
       },
       [Symbol.asyncDispose]: async () => {},
     };
-    const handle = new RevivingHandle(
-      ending,
-      async () => null,
-      async () => isDeleted,
-    );
+    const handle = new RevivingHandle(ending, { ...PLAIN, askDeleted: async () => isDeleted });
     const request = { argv: ["true"], workdir: ROOT, env: {}, timeoutMs: 1 };
     expect(await collect(handle.exec(request, ENDLESS))).toMatchObject([
       { exit: { notes: ["Before.", note] } },

@@ -53,18 +53,6 @@ describe("exec", () => {
     });
   });
 
-  it("sets the operator's variables for every command; the command's own and the service's win", async () => {
-    const box = new FakeToolBox();
-    box.settings = { ...SETTINGS, env: { TZ: "UTC", LANG: "C" } };
-    await resultOf(exec, box, { command: "x", env: { LANG: "de" } });
-    expect(box.commands[0]?.env).toEqual({
-      TZ: "UTC",
-      LANG: "de",
-      BERTH_INBOX: box.inbox,
-      BERTH_OUTBOX: box.outbox,
-    });
-  });
-
   it("refuses an empty command", async () => {
     proves("BOX-08");
     const box = new FakeToolBox();
