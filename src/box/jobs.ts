@@ -277,7 +277,7 @@ export class Jobs implements AsyncDisposable {
   }
 
   #all(): readonly Job[] {
-    return [...this.#jobs.values()].flatMap((jobs) => [...jobs.values()]);
+    return [...this.#jobs.values()].flatMap((jobs) => Array.from(jobs.values()));
   }
 }
 

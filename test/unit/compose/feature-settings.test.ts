@@ -18,6 +18,8 @@ const MODEL = { id: "main", base_url: "http://models.example:8080/v1", model: "m
 const configOf = (settings: Readonly<Record<string, unknown>>) =>
   completeConfig(settingsSchema.parse(settings), {}, "/srv").config;
 
+const idleTtl = (boxes: object) => toIdleTtlSec(configOf({ boxes }));
+
 describe("what features take from the configuration", () => {
   it("offers every configured model and the offline one, by id", () => {
     const facts = toModelFacts(configOf({ models: [{ ...MODEL, context_window: 0 }] }).models);
@@ -99,7 +101,6 @@ describe("what features take from the configuration", () => {
   });
 
   it("lets persistent boxes wait 7 days, unless more or never is said", () => {
-    const idleTtl = (boxes: object) => toIdleTtlSec(configOf({ boxes }));
     expect(idleTtl({})).toBe(300);
     expect(idleTtl({ persistent: true })).toBe(604_800);
     expect(idleTtl({ persistent: true, idle_ttl_sec: 1_000_000 })).toBe(1_000_000);
