@@ -139,6 +139,14 @@ export class BoxService implements AsyncDisposable {
     return this.#deps.boxes.count;
   }
 
+  /**
+   * Costs nothing while the engine is known to be there; one that is known to be lost is asked again.
+   * @throws ServiceError `box.engine_unavailable`, `box.readiness`
+   */
+  async requireEngine(options: CallOptions): Promise<void> {
+    await this.#engine.ready(options);
+  }
+
   async status(options: CallOptions): Promise<BoxStatus> {
     const engine = await this.#engineState(options);
     const { maxBoxes: limit, settings } = this.#settings;

@@ -1,5 +1,8 @@
 /** An engine that is not there, goes away and comes back (box §3, §4.6, §13, §16.5). */
-import { afterEach, describe, expect, inject, it } from "vitest";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, inject, it, vi } from "vitest";
 import { z } from "zod";
 import { calls, text } from "../fakes/scripted-model.js";
 import { lastToolResults, runs, saysStdout } from "../support/agent-script.js";
@@ -14,6 +17,7 @@ const readySchema = z.object({
   status: z.string(),
   parts: z.array(z.object({ name: z.string(), ok: z.boolean(), reason: z.string().nullable() })),
 });
+const sessionsSchema = z.object({ data: z.tuple([z.object({ id: z.string() })]) });
 const troubleSchema = z.object({ level: z.string(), message: z.string() });
 
 let service: SharedService;
@@ -26,6 +30,17 @@ async function begin(host: string, boxes: Readonly<Record<string, unknown>> = {}
 
 function troubles(): readonly string[] {
   return service.takeTroubles().map((line) => troubleSchema.parse(JSON.parse(line)).message);
+}
+
+async function onlySession(): Promise<string> {
+  const answer: unknown = await (await service.fetch("/v1/sessions")).json();
+  return sessionsSchema.parse(answer).data[0].id;
+}
+
+async function farDirectory(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = join(await mkdtemp(join(tmpdir(), "berth-")), "far".repeat(30));
+  await mkdir(path);
+  return { path, [Symbol.asyncDispose]: async () => rm(dirname(path), { recursive: true, force: true }) };
 }
 
 describe.skipIf(!hasEngine)("an engine", () => {
@@ -104,7 +119,10 @@ describe.skipIf(!hasEngine)("an engine", () => {
     using model = service.script(
       runs("echo here > /workspace/kept.txt; cat /workspace/kept.txt"),
       async function* (...call) {
+        const session = await onlySession();
         await proxy.cut();
+        // Whoever needs the engine first finds out; the box itself goes on over its socket.
+        expect((await service.fetch(`/v1/sessions/${session}/files?path=/workspace`)).status).toBe(503);
         yield* calls([
           { name: "exec", arguments: { command: "echo lost" } },
           { name: "read", arguments: { path: "/workspace/kept.txt" } },
@@ -125,14 +143,17 @@ describe.skipIf(!hasEngine)("an engine", () => {
     expect(results).toHaveLength(3);
     for (const result of results)
       expect(result).toMatch(/^Error: .*The engine could not be reached.*Check that/);
-    expect(troubles()).toEqual(["The box was left unclean."]);
+    expect(troubles()).toEqual(["The engine is not available.", "A request failed."]);
     await proxy.mend();
     const next = await service.send(chatMessage("one", "And now?"));
     expect(next).toMatchObject({ status: "completed", message: { content: "here\n" } });
     expect(next.session).toEqual(run.session);
   });
 
-  it("that goes away during a command never makes a success of it, and leaves nothing running", async () => {
+  it("that goes away during a command it carries never makes a success of it, and leaves nothing running", async () => {
+    // No socket has so long a path: the box is reached through the engine alone.
+    await using far = await farDirectory();
+    vi.stubEnv("TMPDIR", far.path);
     await using proxy = await new EngineProxy().mend();
     await begin(proxy.address);
     using model = service.script(

@@ -65,6 +65,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     recorder,
     resources: plan.resources.tools,
     box: () => box.forTools(),
+    requireEngine: (options) => deps.box.boxes.requireEngine(options),
     timeoutMs: deps.toolTimeoutMs,
   });
   const api: RunHost = {

@@ -41,7 +41,14 @@ export interface RunBoxDeps {
   readonly jobs: Pick<Jobs, "of">;
   readonly boxes: Pick<
     BoxService,
-    "acquire" | "bind" | "describe" | "getSession" | "findOrCreateSession" | "requiredReuseKey" | "status"
+    | "acquire"
+    | "bind"
+    | "describe"
+    | "getSession"
+    | "findOrCreateSession"
+    | "requireEngine"
+    | "requiredReuseKey"
+    | "status"
   >;
   readonly runs: RunStore;
   readonly files: FileStore;

@@ -28,6 +28,8 @@ export interface ToolCallDeps {
   readonly nativeTools: ReadonlyMap<string, NativeTool>;
   /** The bound box, or null before the bind. */
   readonly box: () => ToolBox | null;
+  /** Checked at each call: boxes are to be had (box §13). @throws ServiceError `box.engine_unavailable`, `box.readiness` */
+  readonly requireEngine: (options: CallOptions) => Promise<void>;
   /** Limit of one call in milliseconds; commands have their own (local-agent §7.6). */
   readonly timeoutMs: number;
 }
@@ -60,6 +62,7 @@ export class ToolCalls {
     const startedAt = this.#deps.clock.elapsed();
     let ok = false;
     try {
+      await this.#deps.requireEngine(options);
       const hasOwnLimit = resource.effect.kind === "box.exec";
       const outcome = await this.#run(request, { tool, box, hasOwnLimit }, options);
       ok = outcome.ok;

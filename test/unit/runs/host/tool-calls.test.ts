@@ -74,6 +74,7 @@ describe("ToolCalls", () => {
   let logger = new KeptLogger();
   let metrics = new FakeMetrics();
   let hasBox = true;
+  let engineFault: ServiceError | null = null;
 
   beforeEach(async () => {
     stores = openMemoryStores({ clock });
@@ -81,6 +82,7 @@ describe("ToolCalls", () => {
     logger = new KeptLogger();
     metrics = new FakeMetrics();
     hasBox = true;
+    engineFault = null;
     await stores.runs.create(aRun());
   });
 
@@ -104,8 +106,20 @@ describe("ToolCalls", () => {
       resources,
       nativeTools: new Map([[tool.name, tool]]),
       box: () => (hasBox ? BOX : null),
+      requireEngine: async () => {
+        if (engineFault !== null) throw engineFault;
+      },
       timeoutMs,
     });
+
+  it("runs nothing while the engine is lost", async () => {
+    engineFault = new ServiceError("box.engine_unavailable", "The engine could not be reached.");
+    const tool = aNativeTool(async function* () {
+      yield DONE;
+    });
+    await expect(call(tools(tool))).rejects.toBe(engineFault);
+  });
+
   it("runs an authorised tool with its input, in the run's box", async () => {
     const seen: unknown[] = [];
     const tool = aNativeTool(async function* (given, box) {
