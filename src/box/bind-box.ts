@@ -169,7 +169,7 @@ async function openAnswering(
   }
   const notes = [BOX_NOTES.replaced];
   const again = await deps.opener.replace(opened.session, { settings: request.settings, notes }, options);
-  return await openHandle(deps, { opened: again, request }, options);
+  return openHandle(deps, { opened: again, request }, options);
 }
 
 async function openHandle(
