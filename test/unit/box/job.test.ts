@@ -4,13 +4,19 @@ import { SecretMask } from "../../../src/lib/secret-mask.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
 import { ScriptedProcess } from "../../fakes/scripted-process.js";
 
-const lease = { [Symbol.asyncDispose]: async () => {} };
-
 function aJob(command = "make all") {
   const process = new ScriptedProcess();
   const clock = new FakeClock();
   const mask = new SecretMask(["sk-1234567890"]);
-  return { process, clock, job: new Job({ id: "default", command, process, lease, clock, mask }) };
+  const job = new Job({
+    id: "default",
+    command,
+    process,
+    lease: { [Symbol.asyncDispose]: async () => {} },
+    clock,
+    mask,
+  });
+  return { process, clock, job };
 }
 
 describe("Job", () => {
