@@ -204,9 +204,12 @@ describe.skipIf(!hasEngine)("settings of a box in a request", () => {
       .inspect();
     expect(facts.Config.Image).toBe("berth-box:slim");
     expect(facts.HostConfig.Memory).toBe(512 * 1024 * 1024);
-    // Volumes of the service's own, and nothing that a request could name.
-    expect(new Set(facts.Mounts.map(({ Type: type }) => type))).toEqual(new Set(["volume"]));
-    expect(facts.Mounts.map(({ Destination: target }) => target)).toContain("/workspace");
+    // What every box has, and nothing that a request could name.
+    expect(facts.Mounts.map(({ Type: type, Destination: target }) => [target, type]).toSorted()).toEqual([
+      ["/opt/berth", "volume"],
+      ["/run/berth", "bind"],
+      ["/workspace", "volume"],
+    ]);
     expect(JSON.stringify(facts.Mounts)).not.toMatch(/"\/host"|"\/"/);
     expect(facts.HostConfig.Binds ?? []).toEqual([]);
   });
