@@ -1,5 +1,6 @@
 /** A service of its own on the engine for measurements; disposing removes everything it made. */
 import { randomBytes } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { rm } from "node:fs/promises";
 import Docker from "dockerode";
 import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
@@ -13,6 +14,8 @@ import type { EgressBroker } from "../../src/ports/egress-broker.js";
 import type { CallOptions } from "../../src/ports/options.js";
 
 export const FOREVER: CallOptions = { signal: new AbortController().signal };
+// Everything that is measured listens to it.
+setMaxListeners(0, FOREVER.signal);
 const PIECE_BYTES = 64 * 1024;
 const IMAGE = "berth-box:slim";
 
