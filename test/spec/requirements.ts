@@ -1544,6 +1544,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "ISO-17",
     rule: "box §10.8",
     says: "a fork bomb in one box, a run in another / exec / the other's latency stays below twice its usual; the box is killed or recovers",
+    issue: 3,
   },
   {
     id: "ISO-18",

@@ -8,7 +8,6 @@ import type { BoxHandle } from "../../../src/ports/box-handle.js";
 import { aCommand, run } from "../../contracts/box-backend.js";
 import { FOREVER, hasEngine, TestEngine } from "../../support/engine.js";
 import { IS_FULL, percentile, prove, sized } from "../../support/proof.js";
-import { proves } from "../../support/proves.js";
 import { BOMBS } from "../../support/victims.js";
 
 const QUOTA_MIB = 256;
@@ -133,7 +132,6 @@ describe.skipIf(!hasEngine())("a box beside one that does its worst", () => {
   it.each(Object.entries(BULLIES).filter(([what]) => IS_FULL || !SPARED.has(what)))(
     "works on, and the limit that stopped the other is named: %s",
     async (what, bully) => {
-      if (what === "a fork bomb of a shell") proves("ISO-17");
       const { box: bad } = await engine.startBox({ workspaceQuotaMb: QUOTA_MIB });
       await run(bad, ["true"]);
       const before = await quietly();
