@@ -157,7 +157,7 @@ export class EngineWatch implements AsyncDisposable {
     // Clocks have fractions, timers have none.
     const leftMs = Math.ceil(this.#patientUntilMs - this.#deps.clock.elapsed());
     if (proving === null || leftMs <= 0) return;
-    using linked = linkSignals(signal, AbortSignal.timeout(Math.ceil(leftMs)));
+    using linked = linkSignals(signal, AbortSignal.timeout(leftMs));
     await new Promise<void>((resolve) => {
       linked.signal.addEventListener("abort", () => resolve(), { once: true });
       if (linked.signal.aborted) resolve();
