@@ -2,6 +2,7 @@
  * Proves and measures boxd in a real box, made as the service makes one (design §2, security §6, §11). ROUNDS says how
  * often each kind of command is killed. Needs the images berth-box:slim and berth-boxd:latest, and python3.
  */
+
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import Docker from "dockerode";
@@ -9,27 +10,13 @@ import { z } from "zod";
 import { makeBoxBody } from "../src/adapters/docker/box-body.js";
 import { makePreparationBody } from "../src/adapters/docker/preparation-body.js";
 import { makeSeccompProfile } from "../src/adapters/docker/seccomp-profile.js";
-import type { BoxSettings } from "../src/domain/box.js";
+import { resolveBoxSettings } from "../src/box/box-policy.js";
 
 const socketPath = process.env["DOCKER_SOCKET"] ?? "/var/run/docker.sock";
 const PROOF = new URL("../box-image/boxd/test/prove_in_box.py", import.meta.url).pathname;
 const HELPER_PLACE = "/opt/berth";
 
-const settings: BoxSettings = {
-  image: "berth-box:slim",
-  cpus: 1,
-  memoryMb: 512,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+const settings = resolveBoxSettings("default", { image: "berth-box:slim" });
 
 const mountsSchema = z.object({ Mounts: z.array(z.looseObject({ Target: z.string() })) });
 

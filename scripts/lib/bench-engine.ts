@@ -1,4 +1,5 @@
 /** A service of its own on the engine for measurements; disposing removes everything it made. */
+
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { rm } from "node:fs/promises";
@@ -7,6 +8,7 @@ import { BoxdHelper } from "../../src/adapters/boxd/boxd-helper.js";
 import { DockerBoxBackend } from "../../src/adapters/docker/docker-box-backend.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import { SystemClock } from "../../src/adapters/system/system-clock.js";
+import { resolveBoxSettings } from "../../src/box/box-policy.js";
 import type { BoxSettings, ExecExit } from "../../src/domain/box.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
@@ -20,21 +22,7 @@ const PIECE_BYTES = 64 * 1024;
 const IMAGE = "berth-box:slim";
 
 export class BenchEngine implements AsyncDisposable {
-  readonly settings: BoxSettings = {
-    image: IMAGE,
-    cpus: 2,
-    memoryMb: 256,
-    pidsLimit: 128,
-    readOnlyRootfs: true,
-    network: "none",
-    workspaceMode: "rw",
-    workspaceQuotaMb: 1024,
-    execTimeoutSec: 30,
-    execMaxTimeoutSec: 120,
-    runtime: null,
-    extraMounts: [],
-    env: {},
-  };
+  readonly settings = resolveBoxSettings("default", { image: IMAGE, cpus: 2, memoryMb: 256 });
   readonly docker: Docker;
   readonly backend: DockerBoxBackend;
   readonly #serviceId = `bench-${randomBytes(6).toString("hex")}`;

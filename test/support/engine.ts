@@ -1,4 +1,5 @@
 /** What tests against a real engine share: a backend of their own, places nobody else uses, and nothing left behind. */
+
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import type { QuotaMode } from "../../src/adapters/docker/quota-probe.js";
 import { LoopVolumes } from "../../src/adapters/loop-volumes/loop-volumes.js";
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import { SystemClock } from "../../src/adapters/system/system-clock.js";
+import { resolveBoxSettings } from "../../src/box/box-policy.js";
 import type { BoxSettings } from "../../src/domain/box.js";
 import type { BoxBackend, BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
@@ -43,21 +45,7 @@ interface Served {
 const BY_ENGINE: Served = { helper: null, socketDirectory: null };
 const WATCHED: TestQuota = { mode: "watchdog", entries: 100_000 };
 
-export const ENGINE_SETTINGS: BoxSettings = {
-  image: "berth-box:slim",
-  cpus: 1,
-  memoryMb: 256,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+export const ENGINE_SETTINGS = resolveBoxSettings("default", { image: "berth-box:slim", memoryMb: 256 });
 
 /** Tests of a real engine are skipped, and counted, where none answers. */
 export function hasEngine(): boolean {

@@ -1,24 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { BoxSettings } from "../../../src/domain/box.js";
+import { resolveBoxSettings } from "../../../src/box/box-policy.js";
 import { describeBoxBackend, run } from "../../contracts/box-backend.js";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { exited, printed } from "../../fakes/fake-box-commands.js";
 
-const SETTINGS: BoxSettings = {
-  image: "berth-box:slim",
-  cpus: 1,
-  memoryMb: 512,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+const SETTINGS = resolveBoxSettings("default", { image: "berth-box:slim" });
 const FOREVER = { signal: new AbortController().signal };
 
 describeBoxBackend("fake", () => {

@@ -1,7 +1,8 @@
 /** An in-memory box for tools: a tree of files, scripted commands, faults on demand. No links, no permissions. */
 
 import { z } from "zod";
-import type { BoxSettings, ExecExit, FileEntry, FileFault, StatAnswer } from "../../../src/domain/box.js";
+import { resolveBoxSettings } from "../../../src/box/box-policy.js";
+import type { ExecExit, FileEntry, FileFault, StatAnswer } from "../../../src/domain/box.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { ToolOutcome } from "../../../src/domain/tool.js";
 import type {
@@ -21,21 +22,7 @@ import type { CallOptions } from "../../../src/ports/options.js";
 import type { ExportAnswer, NativeTool, ToolBox, ToolEvent } from "../../../src/ports/tool.js";
 import { FakeJobs } from "../../fakes/fake-jobs.js";
 
-export const SETTINGS: BoxSettings = {
-  image: "berth-box:slim",
-  cpus: 1,
-  memoryMb: 512,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+export const SETTINGS = resolveBoxSettings("default", { image: "berth-box:slim" });
 
 interface FakeFile {
   readonly bytes: Uint8Array;

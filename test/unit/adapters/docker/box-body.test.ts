@@ -1,24 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { makeBoxBody } from "../../../../src/adapters/docker/box-body.js";
 import { makePreparationBody } from "../../../../src/adapters/docker/preparation-body.js";
+import { resolveBoxSettings } from "../../../../src/box/box-policy.js";
 import type { BoxSettings } from "../../../../src/domain/box.js";
 import { textLike } from "../../../support/text-like.js";
 
-const SETTINGS: BoxSettings = {
+const SETTINGS = resolveBoxSettings("default", {
   image: "berth-box:full",
   cpus: 0.5,
-  memoryMb: 512,
   pidsLimit: 64,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
   workspaceQuotaMb: 200,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+});
 const PLACE = { sessionId: "ses_1", tenant: "acme", uid: 30_001, volume: "vol", container: "box" } as const;
 
 function body(settings: Partial<BoxSettings> = {}) {

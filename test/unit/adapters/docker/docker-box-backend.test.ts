@@ -3,7 +3,7 @@ import { z } from "zod";
 import { DockerBoxBackend } from "../../../../src/adapters/docker/docker-box-backend.js";
 import { ownerLabels } from "../../../../src/adapters/docker/labels.js";
 import { SystemClock } from "../../../../src/adapters/system/system-clock.js";
-import type { BoxSettings } from "../../../../src/domain/box.js";
+import { resolveBoxSettings } from "../../../../src/box/box-policy.js";
 import { CountingIds } from "../../../fakes/counting-ids.js";
 import { Gate } from "../../../fakes/gate.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
@@ -14,21 +14,7 @@ import { type Answer, EngineServer } from "./engine-server.js";
 const createdSchema = z.object({ Labels: z.record(z.string(), z.string()) });
 const FOREVER = { signal: new AbortController().signal };
 const PLACE = { sessionId: "ses_1", tenant: "main", uid: 30_001, volume: "vol", container: "box" } as const;
-const SETTINGS: BoxSettings = {
-  image: "berth-box:full",
-  cpus: 1,
-  memoryMb: 512,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+const SETTINGS = resolveBoxSettings("default", { image: "berth-box:full" });
 const LABELS = ownerLabels({ serviceId: "svc", sessionId: "ses_1", tenant: "main" });
 const view = (labels: object, status = "running") => ({
   State: { Status: status, StartedAt: "2026-01-01T00:00:00Z" },

@@ -1,25 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { judgeProbe, unknownControls } from "../../../../src/adapters/docker/judge-probe.js";
 import type { ProbeReport } from "../../../../src/adapters/docker/probe-report.js";
+import { resolveBoxSettings } from "../../../../src/box/box-policy.js";
 import type { BoxSettings } from "../../../../src/domain/box.js";
 import type { ControlName } from "../../../../src/domain/box-control.js";
 import { REPORT } from "./a-report.js";
 
-const SETTINGS: BoxSettings = {
-  image: "berth-box:slim",
-  cpus: 1,
-  memoryMb: 256,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 1024,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+const SETTINGS = resolveBoxSettings("default", { image: "berth-box:slim", memoryMb: 256 });
 const NO_LIMIT = 2 ** 63;
 
 function judge(

@@ -3,7 +3,7 @@ import { EngineApi } from "../../../../src/adapters/docker/engine-api.js";
 import { EngineCalls } from "../../../../src/adapters/docker/engine-calls.js";
 import { QuotaProbe } from "../../../../src/adapters/docker/quota-probe.js";
 import { WorkspaceVolumes } from "../../../../src/adapters/docker/workspace-volumes.js";
-import type { BoxSettings } from "../../../../src/domain/box.js";
+import { resolveBoxSettings } from "../../../../src/box/box-policy.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
 import { CountingIds } from "../../../fakes/counting-ids.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
@@ -13,21 +13,7 @@ import { aVolumeEngine } from "./volume-engine.js";
 
 const FOREVER = { signal: new AbortController().signal };
 const OF = { sessionId: "ses_1", tenant: "main", uid: 30_001, volume: "vol" } as const;
-const SETTINGS: BoxSettings = {
-  image: "box",
-  cpus: 1,
-  memoryMb: 256,
-  pidsLimit: 128,
-  readOnlyRootfs: true,
-  network: "none",
-  workspaceMode: "rw",
-  workspaceQuotaMb: 100,
-  execTimeoutSec: 30,
-  execMaxTimeoutSec: 120,
-  runtime: null,
-  extraMounts: [],
-  env: {},
-};
+const SETTINGS = resolveBoxSettings("default", { image: "box", memoryMb: 256, workspaceQuotaMb: 100 });
 const MIB = 1024 * 1024;
 
 describe("WorkspaceVolumes", () => {
