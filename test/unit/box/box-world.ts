@@ -1,6 +1,7 @@
 /** Everything a box needs, in memory, for tests of the parts of the box service. */
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
+import type { BoxServiceSettings } from "../../../src/box/box-service.js";
 import { OpenBoxes } from "../../../src/box/open-boxes.js";
 import { RecentErrors } from "../../../src/box/recent-errors.js";
 import type { SessionId } from "../../../src/domain/ids.js";
@@ -13,6 +14,18 @@ import { KeptLogger } from "../../fakes/kept-logger.js";
 
 export const ENDLESS = { signal: new AbortController().signal };
 export const SETTINGS = resolveBoxSettings("default", { image: "berth-box:slim" });
+/** Of a service that rests no box by pausing and keeps none ready. */
+export const SERVICE_SETTINGS: BoxServiceSettings = {
+  enabled: true,
+  settings: SETTINGS,
+  profile: "default",
+  maxBoxes: 3,
+  pauseAfterSec: 0,
+  idleTtlSec: 300,
+  removeAfterSec: 0,
+  warmPool: 0,
+  workspaceTtlDays: 14,
+};
 
 export const aSession = (change: Partial<SessionRecord> = {}): SessionRecord => ({
   id: "ses_a",

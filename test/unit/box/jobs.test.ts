@@ -6,7 +6,7 @@ import { CleanupStack } from "../../../src/lib/cleanup-stack.js";
 import { SecretMask } from "../../../src/lib/secret-mask.js";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { exited, type FakeCommand, printed } from "../../fakes/fake-box-commands.js";
-import { aWorld, ENDLESS, SETTINGS } from "./box-world.js";
+import { aWorld, ENDLESS, SERVICE_SETTINGS } from "./box-world.js";
 
 const WORKDIR = "/workspace";
 const LIMITS: JobsSettings = { maxRunning: 3, maxEnded: 3, endedTtlSec: 300 };
@@ -24,17 +24,7 @@ let life: CleanupStack;
 
 async function aService(settings: Partial<JobsSettings> = {}) {
   const world = { ...aWorld(), backend: new FakeBoxBackend({ commands }) };
-  const boxes = new BoxService(world, {
-    enabled: true,
-    settings: SETTINGS,
-    profile: "default",
-    maxBoxes: 3,
-    pauseAfterSec: 0,
-    idleTtlSec: 300,
-    removeAfterSec: 0,
-    warmPool: 0,
-    workspaceTtlDays: 14,
-  });
+  const boxes = new BoxService(world, SERVICE_SETTINGS);
   life.use(boxes);
   const lease: ConstructorParameters<typeof Jobs>[0]["lease"] = (session, options) =>
     boxes.lease(session, options);

@@ -4,7 +4,7 @@ import { Terminals } from "../../../src/box/terminals.js";
 import { CleanupStack } from "../../../src/lib/cleanup-stack.js";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { exited, type FakeCommand, printed } from "../../fakes/fake-box-commands.js";
-import { aWorld, ENDLESS, SETTINGS } from "./box-world.js";
+import { aWorld, ENDLESS, SERVICE_SETTINGS } from "./box-world.js";
 
 const SIZE = { rows: 24, columns: 80 };
 const MINUTE = 60_000;
@@ -23,17 +23,7 @@ let life: CleanupStack;
 
 async function aService(maxOpen = 3) {
   const world = { ...aWorld(), backend: new FakeBoxBackend({ commands }) };
-  const boxes = new BoxService(world, {
-    enabled: true,
-    settings: SETTINGS,
-    profile: "default",
-    maxBoxes: 3,
-    pauseAfterSec: 0,
-    idleTtlSec: 300,
-    removeAfterSec: 0,
-    warmPool: 0,
-    workspaceTtlDays: 14,
-  });
+  const boxes = new BoxService(world, SERVICE_SETTINGS);
   life.use(boxes);
   const lease: ConstructorParameters<typeof Terminals>[0]["lease"] = (session, options) =>
     boxes.lease(session, options);
