@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { makeExecBody } from "../../src/adapters/docker/exec-request.js";
 import { encodeFrame, TO_WORKER } from "../../src/adapters/docker/frame-codec.js";
 import { WorkerScripts } from "../../src/adapters/docker/worker-script.js";
-import type { ExecExit } from "../../src/domain/box.js";
+import { BOX_HOME, type ExecExit } from "../../src/domain/box.js";
 import type { BoxPlace } from "../../src/ports/box-backend.js";
 import type { BoxHandle } from "../../src/ports/box-handle.js";
 import { aCommand, run } from "../contracts/box-backend.js";
@@ -259,6 +259,10 @@ describe.skipIf(!hasEngine()).each(SERVED_BY)(
       const { box: closed } = await engine.startBox();
       const text = "chmod 000 /workspace; sleep 3; echo well; chmod 700 /workspace";
       expect((await run(closed, ["sh", "-c", text])).stdout).toBe("well\n");
+      for (const workdir of ["/workspace", BOX_HOME]) {
+        await run(closed, ["chmod", "000", BOX_HOME, "/workspace"]);
+        expect((await run(closed, ["pwd"], { workdir })).stdout).toBe(`${workdir}\n`);
+      }
       await run(closed, ["sh", "-c", "mkdir /workspace/shut; chmod 000 /workspace/shut"]);
       await expect(run(closed, ["true"], { workdir: "/workspace/shut/below" })).rejects.toMatchObject({
         code: "box.validation",

@@ -20,6 +20,7 @@
 /* A sweep that takes longer is told; it goes on all the same. */
 #define SWEEP_LIMIT (10 * SECONDS)
 #define SWEEP_PAUSE (1 * MILLISECONDS)
+#define HOME_NAME ".home"
 #define SLOW_SWEEP_PAUSE (50 * MILLISECONDS)
 
 struct supervisor {
@@ -193,6 +194,31 @@ static void linger(struct supervisor *self)
             sweep_to_the_end(self);
 }
 
+/* What a command may have shut so that no other one could start: the workspace itself, and its home there. */
+static void regain_common(const struct root *root)
+{
+    struct stat info;
+    int home = -1;
+    regain(root->fd);
+    if (peek(root->fd, HOME_NAME, &home, &info) == 0)
+        regain(home);
+    close_fd(&home);
+}
+
+/* Holds a directory that can be entered. */
+static int open_start(const struct root *root, const char *relative, int *directory)
+{
+    int error = open_directory(root, relative, STRIDE_MAKE, directory);
+    if (error != 0)
+        return error;
+    int inside = openat(*directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    error = inside < 0 ? errno : 0;
+    close_fd(&inside);
+    if (error != 0)
+        close_fd(directory);
+    return error;
+}
+
 static int start(struct supervisor *self, const struct supervision *supervision, const struct spawn_plan *plan)
 {
     char relative[MAX_PATH_BYTES + 1];
@@ -204,7 +230,11 @@ static int start(struct supervisor *self, const struct supervision *supervision,
     memcpy(relative, plan->cwd.at, plan->cwd.length);
     relative[plan->cwd.length] = 0;
     umask(022);
-    error = open_directory(supervision->root, relative, STRIDE_MAKE, &directory);
+    error = open_start(supervision->root, relative, &directory);
+    if (error == EACCES) {
+        regain_common(supervision->root);
+        error = open_start(supervision->root, relative, &directory);
+    }
     if (error != 0)
         return error;
     self->started_ns = now_ns();

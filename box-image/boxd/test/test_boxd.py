@@ -71,6 +71,9 @@ class Box(unittest.TestCase):
     def at(self, path):
         return os.path.join(self.root, path)
 
+    def modes(self, *paths):
+        return ["%o" % stat.S_IMODE(os.stat(self.at(path)).st_mode) for path in paths]
+
     def put(self, path, content=b"", mode=None):
         os.makedirs(os.path.dirname(self.at(path)), exist_ok=True)
         with open(self.at(path), "wb") as file:
@@ -313,6 +316,22 @@ class Commands(Box):
                           ("..", "escapes"), ("a/../b", "escapes"), ("/tmp", "bad_path"), ("a//b", "bad_path")):
             frames, status = self.client.spawn(["/bin/true"], cwd=cwd).rest()
             self.assertEqual((status, frames), (3, [Frame(B_FAULT, frames[0].id, struct.pack("<I", WHOLE) + string(word))]))
+
+    def test_starts_in_a_workspace_or_a_home_that_a_command_shut(self):
+        self.put(".home/x")
+        for command, cwd in (("chmod 0 .", ""), ("chmod 0 .home .", ".home"), ("chmod 0 .home", ".home/new")):
+            with self.subTest(command):
+                self.assertEqual(self.client.sh(command)[0].value, 0)
+                self.assertEqual(self.client.run(["/bin/pwd"], cwd=cwd)[1].decode().strip(), self.at(cwd).rstrip("/"))
+        self.assertEqual(self.modes("", ".home"), ["700", "700"])
+
+    def test_starts_in_no_other_directory_that_was_shut(self):
+        self.put("shut/x")
+        self.assertEqual(self.client.sh("chmod 0 shut")[0].value, 0)
+        for cwd in ("shut", "shut/below"):
+            frames, status = self.client.spawn(["/bin/true"], cwd=cwd).rest()
+            self.assertEqual((status, frames), (3, [Frame(B_FAULT, frames[0].id, struct.pack("<I", WHOLE) + string("denied"))]))
+        self.assertEqual(self.modes("shut"), ["0"])
 
     def test_has_no_input_unless_asked_for(self):
         self.assertEqual(self.client.run(["/bin/cat"])[1], b"")
@@ -818,9 +837,6 @@ class Files(Box):
                          [True] * 5 + ["escapes"])
         for path in ("inbox/run", "plain/deep", "link", "inbox/other", "new/a/b"):
             self.assertEqual((os.path.islink(self.at(path)), os.listdir(self.at(path))), (False, []))
-
-    def modes(self, *paths):
-        return ["%o" % stat.S_IMODE(os.stat(self.at(path)).st_mode) for path in paths]
 
     def test_resets_directories_of_a_box_that_locked_itself_out(self):
         for command in ("chmod 000 .", "chmod 0 in", "chmod 0 in/run in .", "chmod 0500 in; chmod 0111 ."):

@@ -151,6 +151,42 @@ def open_directory(name, parent):
     return descriptor, iter(os.listdir(descriptor))
 
 
+def open_start(parts):
+    """
+    Holds the directory where a command starts. One may have shut the workspace or its home, and others are to work on:
+    those two open again.
+    """
+    try:
+        try:
+            return enter(parts)
+        except PermissionError:
+            regain_common()
+            return enter(parts)
+    except OSError as error:
+        raise Fault(word_of(error, "denied")) from None
+
+
+def enter(parts):
+    """Holds a directory that can be entered."""
+    held = walk(parts, make_step)
+    try:
+        os.close(os.open(".", os.O_PATH | os.O_DIRECTORY, dir_fd=held))
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def regain_common():
+    regain(ROOT_DESCRIPTOR)
+    try:
+        home = peek(ROOT_DESCRIPTOR, b".home")
+    except OSError:
+        return
+    regain(home)
+    os.close(home)
+
+
 class Command:
     def __init__(self, channel, request):
         self.channel, self.request = channel, request
@@ -164,10 +200,7 @@ class Command:
     # Starting
 
     def start(self):
-        try:
-            directory = walk(encode_parts(self.request), make_step)
-        except OSError as error:
-            raise Fault(word_of(error, "denied")) from None
+        directory = open_start(encode_parts(self.request))
         out, err = os.pipe(), os.pipe()
         os.set_blocking(out[0], False)
         os.set_blocking(err[0], False)
