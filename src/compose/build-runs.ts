@@ -48,6 +48,8 @@ export function buildRuns(config: Config, { base, boxes, jobs, models, version }
     offer: {
       models: toModelFacts(config.models),
       tools: offerNativeTools(tools, { boxesEnabled: config.boxes.enabled, workspaceMode }),
+      knowledgeBases: new Map(),
+      skills: [],
     },
   };
   const shared = { ...base, ...stores, events: new LocalRunEvents(), active: new ActiveRuns() };

@@ -11,7 +11,7 @@ import type { PipelineConfig } from "../config/pipeline-settings.js";
 import type { BoxSettings } from "../domain/box.js";
 import { EgressRules } from "../domain/egress-rules.js";
 import type { HttpSettings } from "../http/create-app.js";
-import type { ModelFacts } from "../runs/authorise-resources.js";
+import type { ModelFacts } from "../runs/authorise-models.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
 import type { Pipelines } from "../runs/resolve-binding.js";
 

@@ -1,30 +1,42 @@
 /** A saved pairing of a pipeline with a runner and its config (runs §5). */
 import { z } from "zod";
+import { toolSourceSchema } from "./tool.js";
 
 /** Runner config as it is written: checked by the runner itself, walked by the host through the runner's schema. */
 export const runnerConfigSchema = z.record(z.string(), z.unknown());
 export type RunnerConfig = z.infer<typeof runnerConfigSchema>;
 
+const names = z.array(z.string());
+
 /** What a pipeline lets its runner use, besides what the runner config selects (runs §15.2). */
 export const resourcePolicySchema = z.strictObject({
-  allowed_model_uuids: z
-    .array(z.string())
-    .default([])
-    .describe("Models besides those that the runner config selects."),
+  allowed_model_uuids: names.default([]).describe("Models besides those that the runner config selects."),
   /** Null = every native tool; a list = only these. */
-  allowed_tool_names: z
-    .array(z.string())
+  allowed_tool_names: names
     .nullable()
     .default(null)
     .describe("Native tools that may be used; null = every one."),
+  allowed_tool_sources: z
+    .array(toolSourceSchema)
+    .nullable()
+    .default(null)
+    .describe("Sources that tools may come from; null = every one."),
+  allow_all_tools: z
+    .boolean()
+    .default(true)
+    .describe("Whether a runner config may ask for every tool instead of selecting single ones."),
+  allowed_kb_uuids: names
+    .default([])
+    .describe("Knowledge bases besides those that the runner config selects."),
+  allowed_skill_names: names.nullable().default(null).describe("Skills that may be seen; null = every one."),
   allow_plugin_storage: z
     .boolean()
     .default(true)
-    .describe("Whether the runner may keep values of its own. Read by later versions: this one keeps none."),
+    .describe("Whether the runner may keep values of its package."),
   allow_workspace_storage: z
     .boolean()
     .default(false)
-    .describe("Whether it may keep values of the tenant. Read by later versions: this one keeps none."),
+    .describe("Whether it may keep values that all of the tenant's runners share."),
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 

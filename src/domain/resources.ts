@@ -15,8 +15,33 @@ export interface ModelResource {
   readonly max_output_tokens: number | null;
 }
 
+export type KnowledgeBaseOperation = "list" | "retrieve";
+
+export interface KnowledgeBaseResource {
+  readonly kb_id: string;
+  readonly name: string;
+  readonly operations: readonly KnowledgeBaseOperation[];
+}
+
+export interface SkillResource {
+  readonly skill_name: string;
+  readonly display_name: string;
+  readonly description: string;
+}
+
+export interface StorageResource {
+  /** Values of the runner's package. */
+  readonly plugin: boolean;
+  /** Values of the tenant. */
+  readonly workspace: boolean;
+}
+
 export interface Resources {
   readonly models: readonly ModelResource[];
   readonly tools: readonly ToolResource[];
-  readonly storage: { readonly plugin: boolean; readonly workspace: boolean };
+  readonly knowledge_bases: readonly KnowledgeBaseResource[];
+  readonly skills: readonly SkillResource[];
+  readonly storage: StorageResource;
+  /** Reserved (runs §2.3). */
+  readonly platform_capabilities: readonly string[];
 }

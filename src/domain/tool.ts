@@ -23,7 +23,7 @@ export type ToolEffect =
   | { readonly kind: "box.export"; readonly pathFields: readonly string[] };
 
 /** Where a tool comes from; frozen with the run's resources (runs §15.2). */
-export const toolSourceSchema = z.object({ source: z.string(), source_id: z.string() });
+export const toolSourceSchema = z.strictObject({ source: z.string(), source_id: z.string() });
 export type ToolSourceRef = z.infer<typeof toolSourceSchema>;
 
 /** A tool as it stands in the run's resources. */

@@ -201,13 +201,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "AUTH-07",
     rule: "runs §15.2",
     says: "knowledge bases in config and in policy / built / the union",
-    issue: 4,
   },
   {
     id: "AUTH-08",
     rule: "runs §15.2",
     says: "storage allowed by the manifest, not by the binding / built / false",
-    issue: 4,
   },
   {
     id: "AUTH-09",

@@ -5,7 +5,8 @@ import type { Chat } from "../../src/domain/event.js";
 import type { Resources } from "../../src/domain/resources.js";
 import { describeRunner, type RunnerDescriptor } from "../../src/domain/runner-manifest.js";
 import type { ToolResource } from "../../src/domain/tool.js";
-import type { ModelFacts } from "../../src/runs/authorise-resources.js";
+import type { ModelFacts } from "../../src/runs/authorise-models.js";
+import type { Offer } from "../../src/runs/authorise-resources.js";
 import type { Pipeline, Pipelines } from "../../src/runs/resolve-binding.js";
 import type { MessageRequest } from "../../src/runs/run-request.js";
 
@@ -43,6 +44,10 @@ export function aPolicy(fields: Partial<ResourcePolicy> = {}): ResourcePolicy {
   return {
     allowed_model_uuids: [],
     allowed_tool_names: null,
+    allowed_tool_sources: null,
+    allow_all_tools: true,
+    allowed_kb_uuids: [],
+    allowed_skill_names: null,
     allow_plugin_storage: true,
     allow_workspace_storage: false,
     ...fields,
@@ -140,5 +145,18 @@ export function aTool(fields: Partial<ToolResource> = {}): ToolResource {
 }
 
 export function someResources(fields: Partial<Resources> = {}): Resources {
-  return { models: [], tools: [], storage: { plugin: false, workspace: false }, ...fields };
+  return {
+    models: [],
+    tools: [],
+    knowledge_bases: [],
+    skills: [],
+    storage: { plugin: false, workspace: false },
+    platform_capabilities: [],
+    ...fields,
+  };
+}
+
+/** What a service without models, tools, knowledge bases and skills could grant. */
+export function anOffer(fields: Partial<Offer> = {}): Offer {
+  return { models: new Map(), tools: [], knowledgeBases: new Map(), skills: [], ...fields };
 }

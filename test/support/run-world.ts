@@ -17,7 +17,8 @@ import type { RunRecord } from "../../src/ports/run-store.js";
 import type { Runner } from "../../src/ports/runner.js";
 import type { NativeTool } from "../../src/ports/tool.js";
 import { ActiveRuns } from "../../src/runs/active-runs.js";
-import type { ModelFacts, Offer } from "../../src/runs/authorise-resources.js";
+import type { ModelFacts } from "../../src/runs/authorise-models.js";
+import type { Offer } from "../../src/runs/authorise-resources.js";
 import type { HostDeps } from "../../src/runs/host/create-run-host.js";
 import { Orchestrator } from "../../src/runs/orchestrator.js";
 import type { PlanDeps } from "../../src/runs/plan-run.js";
@@ -32,7 +33,7 @@ import { FakeMetrics } from "../fakes/fake-metrics.js";
 import { FakeOutboundFetch } from "../fakes/fake-outbound-fetch.js";
 import { KeptLogger } from "../fakes/kept-logger.js";
 import { ScriptedRunner } from "../fakes/scripted-runner.js";
-import { aPipeline, modelsOf, pipelinesOf } from "./builders.js";
+import { anOffer, aPipeline, modelsOf, pipelinesOf } from "./builders.js";
 
 export interface WorldOptions {
   readonly runner?: Runner;
@@ -167,10 +168,10 @@ function aPlan(options: WorldOptions): PlanDeps {
     boxesEnabled: options.boxesEnabled ?? true,
     workspaceMode: options.workspaceMode ?? "rw",
   };
-  const offer: Offer = {
+  const offer: Offer = anOffer({
     models: modelsOf(...(options.models ?? [])),
     tools: offerNativeTools(tools, facts),
-  };
+  });
   return {
     pipelines: pipelinesOf(...(options.pipelines ?? [aPipeline()])),
     runners: new RunnerRegistry([options.runner ?? new ScriptedRunner()]),

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AVAILABLE_APIS, deliveryHintsSchema, runContextSchema } from "../../../src/domain/run-context.js";
+import { someResources } from "../../support/builders.js";
 
 const context = {
   run_id: "run_1",
@@ -30,7 +31,7 @@ const context = {
     interactions: [],
     platform_capabilities: [],
   },
-  resources: { models: [], tools: [], storage: { plugin: true, workspace: false } },
+  resources: someResources({ storage: { plugin: true, workspace: false } }),
   context: {
     conversation_id: null,
     thread_id: null,

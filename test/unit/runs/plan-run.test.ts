@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { planRun } from "../../../src/runs/plan-run.js";
 import { RunnerRegistry } from "../../../src/runs/runner-registry.js";
 import { ScriptedRunner } from "../../fakes/scripted-runner.js";
-import { aModel, aPipeline, aPolicy, aTool, modelsOf, pipelinesOf } from "../../support/builders.js";
+import { aModel, anOffer, aPipeline, aPolicy, aTool, modelsOf, pipelinesOf } from "../../support/builders.js";
 
 const runner = new ScriptedRunner();
 const deps = {
@@ -12,7 +12,7 @@ const deps = {
     aPipeline({ id: "broken", runnerId: "plugin:a/b/c" }),
   ),
   runners: new RunnerRegistry([runner]),
-  offer: { models: modelsOf(aModel()), tools: [aTool()] },
+  offer: anOffer({ models: modelsOf(aModel()), tools: [aTool()] }),
 };
 
 describe("planRun", () => {

@@ -196,7 +196,10 @@ export function contextOf(setup: AgentSetup, host: FakeRunHost, clock: FakeClock
     resources: {
       models: setup.resources ?? modelIds.map((id) => aModel(id)),
       tools: host.toolResources,
+      knowledge_bases: [],
+      skills: [],
       storage: { plugin: false, workspace: false },
+      platform_capabilities: [],
     },
     context: {
       conversation_id: "person_42",

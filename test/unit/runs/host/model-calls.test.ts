@@ -9,7 +9,7 @@ import { ModelCalls } from "../../../../src/runs/host/model-calls.js";
 import { RunGate } from "../../../../src/runs/host/run-gate.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
 import { failure, ScriptedModel, type Step, text } from "../../../fakes/scripted-model.js";
-import { aBinding, aDescriptor, aModel, aPolicy, modelsOf } from "../../../support/builders.js";
+import { aBinding, aDescriptor, aModel, anOffer, aPolicy, modelsOf } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { textLike } from "../../../support/text-like.js";
 
@@ -110,10 +110,11 @@ describe("ModelCalls", () => {
     proves("AUTH-10");
     const offered = new Map(modelsOf(aModel({ id: "main" })));
     const policy = aPolicy({ allowed_model_uuids: ["main"] });
-    const { resources } = authoriseResources(aBinding({ policy }), aDescriptor(), {
-      models: offered,
-      tools: [],
-    });
+    const { resources } = authoriseResources(
+      aBinding({ policy }),
+      aDescriptor(),
+      anOffer({ models: offered }),
+    );
     const { calls, model, options } = aSetting([], resources.models);
     offered.set("spare", aModel({ id: "spare" }));
     policy.allowed_model_uuids.push("spare");

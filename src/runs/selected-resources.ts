@@ -1,0 +1,50 @@
+/** Ids that a runner config selects, found by walking the runner's own schema; no runner is special-cased (runs §4.4). */
+import type { RunnerConfig } from "../domain/binding.js";
+import type { ConfigItem } from "../domain/runner-manifest.js";
+
+/** Values of a selector that select nothing (runs §4.3). */
+const EMPTY_SELECTIONS: ReadonlySet<string> = new Set(["", "__none__"]);
+
+/** Language and rerank models, in order of the schema; an id may come twice. */
+export function selectedModels(config: RunnerConfig, schema: readonly ConfigItem[]): readonly string[] {
+  return schema.flatMap((item) => {
+    const value = config[item.name];
+    switch (item.type) {
+      case "model-fallback-selector":
+        return fallbackSelection(value);
+      case "llm-model-selector":
+      case "select-llm-model":
+      case "rerank-model-selector":
+        return selection(value);
+      default:
+        return [];
+    }
+  });
+}
+
+/** Knowledge bases, in order of the schema; what is not a list selects nothing. */
+export function selectedKnowledgeBases(
+  config: RunnerConfig,
+  schema: readonly ConfigItem[],
+): readonly string[] {
+  return schema.flatMap((item) => {
+    if (item.type !== "knowledge-base-multi-selector" && item.type !== "select-knowledge-bases") return [];
+    const value: unknown = config[item.name];
+    return Array.isArray(value) ? value.flatMap(selection) : [];
+  });
+}
+
+function fallbackSelection(value: unknown): readonly string[] {
+  if (typeof value === "string") return selection(value);
+  if (typeof value !== "object" || value === null) return [];
+  const primary = "primary" in value ? value.primary : null;
+  const fallbacks: readonly unknown[] =
+    "fallbacks" in value && Array.isArray(value.fallbacks) ? value.fallbacks : [];
+  return [primary, ...fallbacks].flatMap(selection);
+}
+
+function selection(value: unknown): readonly string[] {
+  if (typeof value !== "string") return [];
+  const id = value.trim();
+  return EMPTY_SELECTIONS.has(id) ? [] : [id];
+}
