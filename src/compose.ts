@@ -18,6 +18,7 @@ import { readServiceVersion } from "./compose/service-version.js";
 import type { Config } from "./config/config-schema.js";
 import type { PipelineConfig } from "./config/pipeline-settings.js";
 import { toServiceError } from "./domain/errors.js";
+import { canonicalRunnerId, isPluginRunnerId } from "./domain/runner-id.js";
 import type { SessionRecord } from "./domain/session.js";
 import { createApp, type HttpApp } from "./http/create-app.js";
 import { listen } from "./http/listen.js";
@@ -28,7 +29,6 @@ import type { IdSource } from "./ports/id-source.js";
 import { bundledRunners } from "./runners/index.js";
 import { FileService } from "./runs/file-service.js";
 import { resolveBinding } from "./runs/resolve-binding.js";
-import { RunnerRegistry } from "./runs/runner-registry.js";
 import type { ServeRuns } from "./runs/serve-runs.js";
 import { SessionService } from "./runs/session-service.js";
 import { createExecTool } from "./tools/native/exec.js";
@@ -56,12 +56,17 @@ export interface Composed extends AsyncDisposable {
 /** Names of the tools that a pipeline may allow. */
 export const TOOL_NAMES: readonly string[] = nativeTools({ outputChars: 0 }).map(({ name }) => name);
 
-/** What a pipeline's runner has against its config; for the check of the configuration (runs §5.5). */
+/**
+ * What a pipeline's runner has against its config; for the check of the configuration (runs §5.5). Runners of packages
+ * are not known before the service runs: what is wrong with their config is told by their runs.
+ */
 export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
-  const runners = new RunnerRegistry(bundledRunners({ clock: new SystemClock(), ids: new RandomIdSource() }));
+  const bundled = bundledRunners({ clock: new SystemClock(), ids: new RandomIdSource() });
+  const { config, runnerId } = resolveBinding(toPipelines(pipeline.id, [pipeline]), pipeline.id);
+  const runner = bundled.find(({ descriptor }) => descriptor.id === canonicalRunnerId(runnerId));
+  if (runner === undefined)
+    return isPluginRunnerId(runnerId) ? [] : [`runner.id "${runnerId}" is no runner that ships.`];
   try {
-    const config = resolveBinding(toPipelines(pipeline.id, [pipeline]), pipeline.id).config;
-    const runner = runners.get(pipeline.runner.id);
     const box = runner.planBox(config);
     if (box !== null) parseTemplate(box.template);
     return runner.findConfigFaults(config);

@@ -20,6 +20,7 @@ import { ServeRuns } from "../runs/serve-runs.js";
 import { nativeTools } from "../tools/native/index.js";
 import { offerNativeTools } from "../tools/tool-catalog.js";
 import {
+  toBotPackages,
   toBoxSettings,
   toFileLimits,
   toModelFacts,
@@ -44,7 +45,8 @@ export function buildRuns(config: Config, { base, boxes, jobs, models, version }
   const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
   const plan: PlanDeps = {
     pipelines: toPipelines(config.default_pipeline, config.pipelines),
-    runners: new RunnerRegistry(bundledRunners(base)),
+    runners: new RunnerRegistry({ bundled: bundledRunners(base), packages: null, logger: base.logger }),
+    bots: toBotPackages(config.bots),
     offer: {
       models: toModelFacts(config.models),
       tools: offerNativeTools(tools, { boxesEnabled: config.boxes.enabled, workspaceMode }),

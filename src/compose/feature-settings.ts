@@ -13,6 +13,7 @@ import { EgressRules } from "../domain/egress-rules.js";
 import type { HttpSettings } from "../http/create-app.js";
 import type { ModelFacts } from "../runs/authorise-models.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
+import type { BotPackages } from "../runs/plan-run.js";
 import type { Pipelines } from "../runs/resolve-binding.js";
 
 const MIB = 1024 * 1024;
@@ -88,6 +89,10 @@ export function toPipelines(defaultId: string, pipelines: readonly PipelineConfi
     ]),
   );
   return { defaultId, byId };
+}
+
+export function toBotPackages(bots: Config["bots"]): BotPackages {
+  return new Map(bots.map(({ id, allowed_plugins }) => [id, allowed_plugins]));
 }
 
 /** @throws ServiceError `box.validation` for limits that no box can have */

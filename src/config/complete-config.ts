@@ -32,6 +32,7 @@ export function completeConfig(
       boxes: settings.boxes,
       default_pipeline: settings.default_pipeline,
       pipelines,
+      bots: settings.bots,
       inbound: settings.inbound,
       export: settings.export,
       exec: settings.exec,

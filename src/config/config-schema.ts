@@ -3,6 +3,7 @@
  * Loading is load-config's work; nothing reads the configuration again during a run.
  */
 import { z } from "zod";
+import { botsSchema } from "./bot-settings.js";
 import { boxesSchema } from "./box-settings.js";
 import { laterShape } from "./later-settings.js";
 import { modelSchema } from "./model-settings.js";
@@ -95,6 +96,7 @@ export const settingsSchema = z.strictObject({
   pipelines: z.array(pipelineSchema).max(1000).default([]).meta({
     description: "Pipelines. Empty = one with the local agent and the first model.",
   }),
+  bots: botsSchema,
   inbound: inboundSchema.prefault({}).meta({ description: "Files on their way in." }),
   export: exportSchema.prefault({}).meta({ description: "Files on their way out." }),
   exec: z

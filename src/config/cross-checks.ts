@@ -1,5 +1,6 @@
 /** Faults that lie between settings: what each section allows, taken together, must work. */
 import { runnerAliases } from "../domain/runner-id.js";
+import { isEmptySelection } from "../domain/selector-values.js";
 import { isLoopbackHost } from "../lib/loopback.js";
 import type { ConfigFault } from "./config-fault.js";
 import type { Settings } from "./config-schema.js";
@@ -19,6 +20,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ["server"], find: findKeyFaults },
   { reads: ["models"], find: ({ models }) => findRepeats("models", models) },
   { reads: ["pipelines"], find: ({ pipelines }) => findRepeats("pipelines", pipelines) },
+  { reads: ["bots"], find: ({ bots }) => findRepeats("bots", bots) },
   { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
   { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findBindingFaults) },
   { reads: ["pipelines", "models"], find: findModelFaults },
@@ -133,7 +135,7 @@ function referencedModels(pipeline: PipelineConfig): { id: string; at: string }[
 
 /** Empty selector values are no reference (runs §4.3). */
 function asReference(id: unknown, at: string): { id: string; at: string }[] {
-  return typeof id === "string" && id !== "" && id !== "__none__" ? [{ id, at }] : [];
+  return typeof id === "string" && !isEmptySelection(id) ? [{ id, at }] : [];
 }
 
 function selectedBlock({ runner, runner_config: blocks }: PipelineConfig): {

@@ -99,9 +99,23 @@ export interface RunnerDescriptor {
   readonly raw_manifest: unknown;
 }
 
-/** @throws ZodError where the manifest is not valid (runs §2.2, §2.3, §3.1). */
-export function describeRunner(manifest: unknown, source: "builtin" | "plugin"): RunnerDescriptor {
-  const { metadata, spec } = runnerManifestSchema.parse(manifest);
+/** What a manifest may leave to its package: who wrote it, and which version it is. */
+export interface PackageFacts {
+  readonly author: string;
+  readonly plugin: string;
+  readonly version: string;
+}
+
+/**
+ * @param facts of the package; they fill in what the manifest leaves out
+ * @throws ZodError where the manifest is not valid (runs §2.2, §2.3, §3.1)
+ */
+export function describeRunner(
+  manifest: unknown,
+  source: "builtin" | "plugin",
+  facts?: PackageFacts,
+): RunnerDescriptor {
+  const { metadata, spec } = runnerManifestSchema.parse(withFacts(manifest, facts));
   return {
     id: `plugin:${metadata.author}/${metadata.plugin}/${metadata.name}`,
     source,
@@ -118,3 +132,13 @@ export function describeRunner(manifest: unknown, source: "builtin" | "plugin"):
     raw_manifest: manifest,
   };
 }
+
+function withFacts(manifest: unknown, facts: PackageFacts | undefined): unknown {
+  if (facts === undefined) return manifest;
+  const { author, plugin, version } = facts;
+  const parsed = outlineSchema.safeParse(manifest);
+  if (!parsed.success) return manifest;
+  return { ...parsed.data, metadata: { author, plugin, version, ...parsed.data.metadata } };
+}
+
+const outlineSchema = z.looseObject({ metadata: z.looseObject({}) });

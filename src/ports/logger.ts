@@ -14,6 +14,7 @@ export const LOG_FIELDS = [
   "role",
   "pipeline",
   "runner",
+  "package",
   "model",
   "tool",
   "surface",

@@ -37,9 +37,10 @@ export async function admitMessage(
   { id, request, caller, checkRoom }: Admitted,
   options: CallOptions,
 ): Promise<RunRecord> {
-  const { binding, runner, resources } = planRun(deps.plan, request.pipeline);
-  const params = filterParams(request.variables);
   const { tenant } = caller;
+  const planned = { tenant, botId: request.chat.bot_id, pipeline: request.pipeline };
+  const { binding, runner, resources } = await planRun(deps.plan, planned, options);
+  const params = filterParams(request.variables);
   const eventId = eventIdOf({ tenant, id, pipeline: binding.pipeline, request });
   const facts = {
     tenant,

@@ -1,4 +1,5 @@
 /** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
+import type { Binding } from "../domain/binding.js";
 import { ServiceError, toServiceError } from "../domain/errors.js";
 import type { Message } from "../domain/message.js";
 import type { RunnerResult } from "../domain/result.js";
@@ -14,8 +15,9 @@ import { closeCalls } from "./close-calls.js";
 import { decideOutcome, terminalEvent } from "./end-run.js";
 import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
 import { ResultNormaliser } from "./normalise-results.js";
-import { type PlanDeps, planRun, type RunPlan } from "./plan-run.js";
+import { type PlanDeps, planBinding, type RunPlan } from "./plan-run.js";
 import { type RecorderDeps, RunRecorder } from "./record-run.js";
+import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
 import { untilStopped } from "./until-stopped.js";
 import { userEntry } from "./user-entry.js";
@@ -55,9 +57,11 @@ export class Orchestrator {
     let failure: unknown = null;
     let host: LiveHost | null = null;
     try {
-      const plan = planRun(this.#deps.plan, run.pipeline);
-      const deadlineMs = this.#deadlineMs(plan);
+      const binding = resolveBinding(this.#deps.plan.pipelines, run.pipeline);
+      const deadlineMs = this.#deadlineMs(binding);
       using active = this.#deps.active.register(run.id, deadlineMs);
+      const planned = { binding, tenant: run.tenant, botId: run.chat.bot_id };
+      const plan = await planBinding(this.#deps.plan, planned, { signal: active.signal });
       const deadlineAt = this.#deps.clock.now() + deadlineMs;
       host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
       await this.#start(run, recorder);
@@ -68,11 +72,11 @@ export class Orchestrator {
     await this.#end(run, { recorder, host, failure, startedAt });
   }
 
-  #deadlineMs(plan: RunPlan): number {
+  #deadlineMs(binding: Binding): number {
     const seconds = runDeadlineSec({
       defaultSec: this.#deps.settings.deadlineSec,
-      bindingSec: plan.binding.deadlineSec,
-      runnerTimeout: plan.binding.config["timeout"],
+      bindingSec: binding.deadlineSec,
+      runnerTimeout: binding.config["timeout"],
     });
     return seconds * 1000;
   }

@@ -1,9 +1,7 @@
 /** Ids that a runner config selects, found by walking the runner's own schema; no runner is special-cased (runs §4.4). */
 import type { RunnerConfig } from "../domain/binding.js";
 import type { ConfigItem } from "../domain/runner-manifest.js";
-
-/** Values of a selector that select nothing (runs §4.3). */
-const EMPTY_SELECTIONS: ReadonlySet<string> = new Set(["", "__none__"]);
+import { isEmptySelection } from "../domain/selector-values.js";
 
 /** Language and rerank models, in order of the schema; an id may come twice. */
 export function selectedModels(config: RunnerConfig, schema: readonly ConfigItem[]): readonly string[] {
@@ -46,5 +44,5 @@ function fallbackSelection(value: unknown): readonly string[] {
 function selection(value: unknown): readonly string[] {
   if (typeof value !== "string") return [];
   const id = value.trim();
-  return EMPTY_SELECTIONS.has(id) ? [] : [id];
+  return isEmptySelection(id) ? [] : [id];
 }

@@ -29,43 +29,36 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "REG-05",
     rule: "runs §3.1",
     says: "two good entries, one of another kind, one without a name / discovery / exactly the two good runners",
-    issue: 4,
   },
   {
     id: "REG-06",
     rule: "runs §2.2, 2.3",
     says: "a manifest with an unknown capability or permission operation / discovery / that runner is refused, the others stay",
-    issue: 4,
   },
   {
     id: "REG-07",
     rule: "runs §3.2",
     says: "a package that declares two runners / discovery / two descriptors, each with its own schema and permissions",
-    issue: 4,
   },
   {
     id: "REG-08",
     rule: "runs §3.4",
     says: "two list calls in a row / discovery / the second comes from the cache and is as long as the first",
-    issue: 4,
   },
   {
     id: "REG-09",
     rule: "runs §3.4",
     says: "a list call filtered by allowed packages, then one without filter / both / the second sees everything",
-    issue: 4,
   },
   {
     id: "REG-10",
     rule: "runs §3.4",
     says: "an id that is absent even after the refresh / get / RunnerNotFound with that id",
-    issue: 4,
   },
   {
     id: "REG-11",
     rule: "runs §3.6",
     says: "a runner whose package is not allowed for the bot / get / RunnerNotAuthorized, not RunnerNotFound",
-    issue: 4,
   },
   {
     id: "CONF-01",

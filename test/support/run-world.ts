@@ -13,6 +13,7 @@ import type { SessionRecord } from "../../src/domain/session.js";
 import { KeyedLock } from "../../src/lib/keyed-lock.js";
 import { SecretMask } from "../../src/lib/secret-mask.js";
 import type { ChatModel } from "../../src/ports/chat-model.js";
+import type { PluginPackages } from "../../src/ports/plugin-packages.js";
 import type { RunRecord } from "../../src/ports/run-store.js";
 import type { Runner } from "../../src/ports/runner.js";
 import type { NativeTool } from "../../src/ports/tool.js";
@@ -37,6 +38,10 @@ import { anOffer, aPipeline, modelsOf, pipelinesOf } from "./builders.js";
 
 export interface WorldOptions {
   readonly runner?: Runner;
+  /** Packages of others; none if not given. */
+  readonly packages?: PluginPackages;
+  /** Allowed packages by bot id. */
+  readonly bots?: Readonly<Record<string, readonly string[] | null>>;
   readonly pipelines?: readonly Pipeline[];
   readonly models?: readonly ModelFacts[];
   readonly chatModels?: ReadonlyMap<string, ChatModel>;
@@ -127,7 +132,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     boxes.lease(session, call);
   const jobs = new Jobs({ ...base, lease }, { maxRunning: 8, maxEnded: 8, endedTtlSec: 300 });
   const terminals = new Terminals({ ...base, lease }, { maxOpen: 8 });
-  const plan = aPlan(options);
+  const plan = aPlan(options, base.logger);
   const host = { ...base, ...aHost(options), box: { ...base, boxes, jobs, ...boxParts(options) } };
   const orchestrator = new Orchestrator({
     ...base,
@@ -162,7 +167,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   };
 }
 
-function aPlan(options: WorldOptions): PlanDeps {
+function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps {
   const tools = options.tools ?? [];
   const facts = {
     boxesEnabled: options.boxesEnabled ?? true,
@@ -174,7 +179,12 @@ function aPlan(options: WorldOptions): PlanDeps {
   });
   return {
     pipelines: pipelinesOf(...(options.pipelines ?? [aPipeline()])),
-    runners: new RunnerRegistry([options.runner ?? new ScriptedRunner()]),
+    runners: new RunnerRegistry({
+      bundled: [options.runner ?? new ScriptedRunner()],
+      packages: options.packages ?? null,
+      logger,
+    }),
+    bots: new Map(Object.entries(options.bots ?? {})),
     offer,
   };
 }

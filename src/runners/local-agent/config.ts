@@ -1,7 +1,7 @@
 /** Reads the runner's config; a value that fails its rule is replaced by its default (local-agent §1). */
 import { z } from "zod";
+import { findAccessFaults } from "../../domain/access-switches.js";
 import type { ModelResource, Resources } from "../../domain/resources.js";
-import { isObject } from "./parse-arguments.js";
 
 export const DEFAULT_TEMPLATE = "{launcher_type}_{launcher_id}";
 export const DEFAULT_PROMPT = [{ role: "system", content: "You are a helpful assistant." }];
@@ -116,24 +116,5 @@ function findUnknownNames(config: Readonly<Record<string, unknown>>): readonly s
 
 /** @returns one sentence for each name that is not known, and for each switch that is no boolean (runs §5.5) */
 export function findConfigFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
-  return [...findUnknownNames(config), ...findStrictFaults(config)];
-}
-
-/** Booleans that widen access must be real ones before a config is saved. */
-function findStrictFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
-  const named = ["enable-all-tools", "mcp-resource-agent-read-enabled"].map(
-    (key) => [key, config[key]] as const,
-  );
-  const listed = config["mcp-resources"];
-  const entries = Array.isArray(listed)
-    ? listed.map((entry: unknown, index) => {
-        const enabled = isObject(entry) ? entry["enabled"] : undefined;
-        return [`mcp-resources[${index}].enabled`, enabled] as const;
-      })
-    : [];
-  return [...named, ...entries].flatMap(([key, value]) =>
-    value === undefined || typeof value === "boolean"
-      ? []
-      : [`${key} must be true or false, but ${JSON.stringify(value)} was given.`],
-  );
+  return [...findUnknownNames(config), ...findAccessFaults(config)];
 }

@@ -41,7 +41,7 @@ async function aSetting(options: WorldOptions = {}): Promise<Setting> {
   };
   const host = createRunHost(world.host, {
     run,
-    plan: planRun(world.plan, null),
+    plan: await planRun(world.plan, { tenant: "main", botId: null, pipeline: null }, { signal: NEVER }),
     recorder: new RunRecorder(deps, run),
     signal: new AbortController().signal,
   });
