@@ -15,8 +15,9 @@ import type { BoxHandle } from "../src/ports/box-handle.js";
 import { benchEgress } from "./lib/bench-egress.js";
 import { BenchEngine, FOREVER, pieces, run } from "./lib/bench-engine.js";
 import { engineExec } from "./lib/bench-exec.js";
-import { benchLife, type Way } from "./lib/bench-life.js";
+import { benchLife, type PreparedWork, type Way } from "./lib/bench-life.js";
 import { benchMany, describeMany, type ManyBoxes } from "./lib/bench-many.js";
+import { benchNewChat } from "./lib/bench-new-chat.js";
 import { type Series, summarise } from "./lib/bench-series.js";
 import { packFile, packFiles } from "./lib/bench-tar.js";
 import { describeTarget, judge } from "./lib/bench-targets.js";
@@ -44,15 +45,10 @@ async function compare(what: string, ways: Readonly<Record<string, Way>>, rounds
   const turn = rounds >= MIN_ROUNDS_FOR_TURNS ? IN_A_TURN : 1;
   for (let done = -turn; done < rounds; done += turn)
     for (const [name, way] of Object.entries(ways)) {
-      const { before, work } = typeof way === "function" ? { before: null, work: way } : way;
       await delay(SETTLE_MS);
-      for (let i = 0; i < turn; i += 1) {
-        await before?.();
-        const begun = performance.now();
-        await work();
-        // The first round warms up.
-        if (done >= 0) times.get(name)?.push(performance.now() - begun);
-      }
+      const found = await takeTurn(typeof way === "function" ? { work: way } : way, turn);
+      // The first round warms up.
+      if (done >= 0) times.get(name)?.push(...found);
     }
   const series = summarise(what, times);
   rows.push(...series);
@@ -60,6 +56,19 @@ async function compare(what: string, ways: Readonly<Record<string, Way>>, rounds
     say(
       `${what.padEnd(28)} ${way.padEnd(16)} ${medianMs.toFixed(1)} ms, p95 ${p95Ms.toFixed(1)}, least ${leastMs.toFixed(1)}${ratio === 1 ? "" : `, ${ratio.toFixed(1)} x`}`,
     );
+}
+
+/** @returns milliseconds of each */
+async function takeTurn({ before, work, after }: PreparedWork, times: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let i = 0; i < times; i += 1) {
+    await before?.();
+    const begun = performance.now();
+    await work();
+    found.push(performance.now() - begun);
+    await after?.();
+  }
+  return found;
 }
 
 function say(line: string): void {
@@ -201,6 +210,7 @@ async function main(): Promise<void> {
   await benchCommands(engine, place, box);
   await benchFiles(engine, box);
   await box[Symbol.asyncDispose]();
+  await benchNewChat(engine.docker, compare);
   await benchLife(engine, compare);
   const egress = await benchEgress(compare);
   say(`100 MB through the broker took at most ${egress.peakGrowthMb} MB of memory more.`);

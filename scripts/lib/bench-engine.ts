@@ -19,7 +19,7 @@ export const FOREVER: CallOptions = { signal: new AbortController().signal };
 // Everything that is measured listens to it.
 setMaxListeners(0, FOREVER.signal);
 const PIECE_BYTES = 64 * 1024;
-const IMAGE = "berth-box:slim";
+export const IMAGE = "berth-box:slim";
 
 export class BenchEngine implements AsyncDisposable {
   readonly settings = resolveBoxSettings("default", { image: IMAGE, cpus: 2, memoryMb: 256 });

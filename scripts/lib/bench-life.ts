@@ -6,10 +6,14 @@ import { engineExec } from "./bench-exec.js";
 
 const ROUNDS = 8;
 
-/** What is measured, and what is done before that each time. */
-export type Way =
-  | (() => Promise<void>)
-  | { readonly before: () => Promise<void>; readonly work: () => Promise<void> };
+/** What is measured, and what is done before and after that each time. */
+export interface PreparedWork {
+  readonly before?: () => Promise<void>;
+  readonly work: () => Promise<void>;
+  readonly after?: () => Promise<void>;
+}
+
+export type Way = (() => Promise<void>) | PreparedWork;
 
 export type Compare = (what: string, ways: Readonly<Record<string, Way>>, rounds?: number) => Promise<void>;
 

@@ -24,7 +24,7 @@ const RATIOS = [
   { what: "100 MB out", way: "archive", atLeast: 1 },
   { what: "1000 files of 1 KB in", way: "archive", atLeast: 1 },
   { what: "1000 files of 1 KB out", way: "archive", atLeast: 1 },
-  { what: "first exec of a session", way: "engine, box made", atLeast: 30 },
+  { what: "first exec of a new chat", way: "engine, box made", atLeast: 30 },
 ] as const;
 const COMMANDS_AT_LEAST = 12;
 const HELPER_KIB_AT_MOST = 2048;

@@ -3,6 +3,7 @@ import type { BoxSettings } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import type { SessionRecord } from "../domain/session.js";
 import type { BoxBackend, BoxPlace } from "../ports/box-backend.js";
+import type { BoxHandle } from "../ports/box-handle.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { Logger } from "../ports/logger.js";
@@ -33,6 +34,10 @@ export interface OpenedBox {
   readonly notes: readonly string[];
 }
 
+export interface ReadyBox extends OpenedBox {
+  readonly handle: BoxHandle;
+}
+
 /** Time for clearing away what a failed start left. */
 const CLEAN_UP_MS = 20_000;
 
@@ -60,6 +65,25 @@ export class BoxOpener {
     const named = { ...session, container };
     if (found.state === "running") return this.#adopt(named, { settings, startedAt: found.startedAt });
     return this.#wake(named, { settings, wasPaused: found.state === "paused" }, options);
+  }
+
+  /**
+   * A box that was made ready and that nobody has used, with a handle to it; the engine is not asked. What can only be
+   * seen there is missed, so the first answer over the handle has to show that the box runs (box §11.4).
+   * @returns null where the box has to be opened
+   */
+  openReady(session: SessionRecord, settings: BoxSettings): ReadyBox | null {
+    const { backend, boxes } = this.#deps;
+    const { id, tenant, container, untold } = session;
+    const known = boxes.get(id);
+    if (known === null || known.startedAt === null || container === null || untold !== null) return null;
+    if (known.container !== container || !boxes.isAwake(id)) return null;
+    if (session.settings !== settingsFingerprint(settings)) return null;
+    const place = placeOf({ ...session, container });
+    const handle = backend.openServed(place, known.startedAt);
+    if (handle === null) return null;
+    boxes.set(id, { ...known, tenant, settings });
+    return { session, place, notes: [], handle };
   }
 
   /** A new container on the same workspace, under a new name; the old one is removed first (security §8). */

@@ -94,6 +94,7 @@ export class BoxService implements AsyncDisposable {
   readonly #deps: BindDeps & { readonly errors: RecentErrors };
   readonly #settings: BoxServiceSettings;
   readonly #engine: EngineWatch;
+  readonly #pool: WarmPool;
   readonly #upkeep: Upkeep;
   /** Callers that wait for a box. */
   #waiting = 0;
@@ -120,6 +121,7 @@ export class BoxService implements AsyncDisposable {
       { ...shared, rest, opener, isBusy },
       { size: settings.warmPool, settings: settings.settings },
     );
+    this.#pool = pool;
     this.#deps = { ...shared, rest, opener, pool };
     this.#engine = engine;
     const schedule = makeIdleSchedule(settings);
@@ -137,6 +139,11 @@ export class BoxService implements AsyncDisposable {
   /** Boxes that are starting, ready or paused. */
   get awakeCount(): number {
     return this.#deps.boxes.count;
+  }
+
+  /** Boxes that wait ready for new sessions. */
+  get spareCount(): number {
+    return this.#pool.readyCount;
   }
 
   /**

@@ -1,6 +1,6 @@
 /** What is known of the engine, and what a self-check makes of it: which lacks are warnings and which forbid boxes (box §3.1, §10.1). Pure. */
 import { type BoxControl, CONTROL_NAMES, type ControlName } from "../domain/box-control.js";
-import type { ErrorCode } from "../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import type { EngineFacts } from "../ports/box-backend.js";
 
 export type EngineState = { readonly state: "unknown" } | ProbedState;
@@ -53,6 +53,13 @@ export function judgeEngine(facts: EngineFacts, proof: Proof, runtime: string | 
             "Mend the runtime, or set boxes.runtime to null.",
           );
   }
+}
+
+/** @throws ServiceError with what the engine lacks; `box.engine_unavailable` for one that was not probed */
+export function requireAvailable(state: EngineState): EngineFacts {
+  if (state.state === "available") return state.facts;
+  if (state.state === "unavailable") throw new ServiceError(state.code, state.reason, { hint: state.hint });
+  throw new ServiceError("box.engine_unavailable", "The engine was not probed yet.");
 }
 
 function judgeControls(

@@ -10,7 +10,13 @@ import type { BoxBackend, EngineFacts } from "../ports/box-backend.js";
 import type { Clock } from "../ports/clock.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
-import { type EngineState, judgeEngine, type ProbedState, type Proof } from "./engine-state.js";
+import {
+  type EngineState,
+  judgeEngine,
+  type ProbedState,
+  type Proof,
+  requireAvailable,
+} from "./engine-state.js";
 import type { RecentErrors } from "./recent-errors.js";
 
 const PROBE_MS = 5000;
@@ -77,10 +83,7 @@ export class EngineWatch implements AsyncDisposable {
   async ready(options: CallOptions): Promise<EngineFacts> {
     if (this.#found.state !== "answered") await this.check(options);
     await this.#settled(options);
-    const state = this.#state;
-    if (state.state === "available") return state.facts;
-    if (state.state === "unavailable") throw new ServiceError(state.code, state.reason, { hint: state.hint });
-    throw new ServiceError("box.engine_unavailable", "The engine was not probed yet.");
+    return requireAvailable(this.#state);
   }
 
   /** An error of a call that shows the engine lost: the next use probes first. */

@@ -75,6 +75,12 @@ export class OpenBoxes {
     return this.#slots.get(id)?.box ?? null;
   }
 
+  /** Whether the box has a place among those that are awake. */
+  isAwake(id: SessionId): boolean {
+    const tier = this.#slots.get(id)?.tier;
+    return tier === "awake" || tier === "restless";
+  }
+
   /** Keeps the box from being rested until disposed; counts from the very call. */
   hold(id: SessionId, kind: HoldKind = "use"): Disposable {
     const held = this.#holds.get(id) ?? new Set();

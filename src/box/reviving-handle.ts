@@ -74,10 +74,14 @@ export class RevivingHandle implements BoxHandle {
     return this.#call((handle) => handle.spawn(request, options), options);
   }
 
-  /** Takes up the box again after the lease itself had it stopped and started; `notes` are told with the next command. */
+  /**
+   * Takes up the box again where the lease itself has had it stopped and started; `notes` are told with the next command
+   * then.
+   */
   async renew(notes: readonly string[], options: CallOptions): Promise<void> {
     const reopened = await this.#deps.reopen(options);
-    if (reopened !== null) this.#current = this.#taken.use(reopened.handle);
+    if (reopened === null) return;
+    this.#current = this.#taken.use(reopened.handle);
     this.#untold = [...this.#untold, ...notes];
   }
 

@@ -79,6 +79,13 @@ export interface BoxBackend {
   /** Opens a handle to a running box for one lease. */
   open(place: BoxPlace, options: CallOptions): Promise<BoxHandle>;
   /**
+   * The same for a box that this process has opened before, whose helper has stayed connected since: asks the engine
+   * nothing. The first answer over the handle proves that the box runs.
+   * @param startedAt the life of the container that is meant, as `inspect` said it
+   * @returns null where no helper of that life is connected: then `inspect` tells more
+   */
+  openServed(place: BoxPlace, startedAt: string): BoxHandle | null;
+  /**
    * Lets all its processes stand still until the next `start`, which lets them go on where they were; one that does not
    * run stays as it is.
    * @throws ServiceError `box.readiness` when the engine cannot: then they run on

@@ -45,6 +45,8 @@ export interface HelperGround {
 
 /** The helper of one running box; it is replaced as often as needed while the container runs. */
 export interface HelperSession extends AsyncDisposable {
+  /** Whether a helper is connected and the box is not about to stand still: then it runs, as far as this machine has heard. */
+  readonly isLive: boolean;
   /** Makes sure that a helper answers. @throws ServiceError when none can be had */
   ready(options: CallOptions): Promise<void>;
   /** The box is about to stand still: no answer is no fault until it is resumed. */

@@ -3,8 +3,14 @@ import type { SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 
 export type SessionChange = Partial<
-  Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "untold" | "lastUsedAt">
+  Pick<SessionRecord, "uid" | "container" | "prepared" | "settings" | "untold">
 >;
+
+/** That somebody uses a session's box, and what its next run is still to be told; absent = as before. */
+export interface SessionUse {
+  readonly lastUsedAt: number;
+  readonly untold?: readonly string[] | undefined;
+}
 
 /** Whose session a record of the pool becomes. */
 export type SessionOwner = Pick<SessionRecord, "tenant" | "identity" | "key" | "createdAt" | "lastUsedAt">;
@@ -32,6 +38,8 @@ export interface SessionStore {
   findByIdentity(tenant: string, identity: string): Promise<SessionRecord | null>;
   /** Changes the named fields. @returns the record after it, null when it is gone */
   update(id: SessionId, change: SessionChange): Promise<SessionRecord | null>;
+  /** Survives the end of the process; it may be lost with the machine's power until something else is written. */
+  noteUse(id: SessionId, use: SessionUse): Promise<void>;
   /** Newest first. */
   list(tenant: string, page: SessionPage): Promise<readonly SessionRecord[]>;
   /** All records of the service, for reconciliation with the engine. */

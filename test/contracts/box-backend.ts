@@ -255,6 +255,29 @@ function describeLife(make: () => BoxesUnderTest): void {
     await expect(backend.open(other, FOREVER)).rejects.toMatchObject({ code: "box.conflict" });
   });
 
+  it("opens a box again without its engine while the helper stays, and nobody else's and no other life", async () => {
+    await using boxes = make();
+    const { backend, settings } = boxes;
+    const spare = { ...boxes.newPlace(), tenant: POOL_TENANT };
+    await backend.prepareWorkspace(spare, settings, FOREVER);
+    await backend.start(spare, settings, FOREVER);
+    const startedAt = (await backend.inspect(spare.container, FOREVER))?.startedAt ?? "";
+    const place = { ...spare, tenant: "main" };
+    expect(backend.openServed(place, startedAt)).toBeNull();
+    await (await backend.open(spare, FOREVER))[Symbol.asyncDispose]();
+    const again = backend.openServed(place, startedAt);
+    expect(again === null).toBe(!boxes.hasProcesses);
+    if (again !== null) await must(again, ["true"]);
+    await again?.[Symbol.asyncDispose]();
+    expect(backend.openServed({ ...place, sessionId: "ses_somebody_else" }, startedAt)).toBeNull();
+    expect(backend.openServed({ ...place, uid: place.uid + 1 }, startedAt)).toBeNull();
+    expect(backend.openServed(place, `${startedAt} before`)).toBeNull();
+    await backend.pause(place.container, FOREVER);
+    expect(backend.openServed(place, startedAt)).toBeNull();
+    await backend.removeContainer(place.container, FOREVER);
+    expect(backend.openServed(place, startedAt)).toBeNull();
+  });
+
   it("does nothing for a caller that has given up", async () => {
     await using boxes = make();
     const reason = new Error("given up");

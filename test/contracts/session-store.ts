@@ -72,14 +72,27 @@ export function describeSessionStore(name: string, make: () => Promise<Opened<Se
     it("changes the named fields and gives the record after it", async () => {
       await using store = await make();
       await store.it.findOrCreate(aSession());
-      const changed = await store.it.update("ses_1", { container: "berth-1", prepared: true, lastUsedAt: 5 });
-      expect(changed).toEqual(aSession({ container: "berth-1", prepared: true, lastUsedAt: 5 }));
+      const changed = await store.it.update("ses_1", { container: "berth-1", prepared: true });
+      expect(changed).toEqual(aSession({ container: "berth-1", prepared: true }));
       const rested = await store.it.update("ses_1", { container: null, settings: "s", uid: 30_002 });
       expect(rested).toMatchObject({ container: null, prepared: true, settings: "s", uid: 30_002 });
       const used = await store.it.update("ses_1", { untold: [] });
       expect(used).toEqual({ ...rested, untold: [] });
       expect(await store.it.update("ses_1", { untold: null })).toEqual(rested);
       expect(await store.it.get("main", "ses_1")).toEqual(rested);
+    });
+
+    it("notes a use, with what is still to be told where that is said, and nothing of a record that is gone", async () => {
+      await using store = await make();
+      await store.it.findOrCreate(aSession({ untold: ["Files are gone."] }));
+      await store.it.noteUse("ses_1", { lastUsedAt: 5 });
+      expect(await store.it.get("main", "ses_1")).toEqual(
+        aSession({ lastUsedAt: 5, untold: ["Files are gone."] }),
+      );
+      await store.it.noteUse("ses_1", { lastUsedAt: 6, untold: [] });
+      expect(await store.it.get("main", "ses_1")).toEqual(aSession({ lastUsedAt: 6, untold: [] }));
+      await store.it.noteUse("ses_none", { lastUsedAt: 7 });
+      expect(await store.it.listAll()).toHaveLength(1);
     });
 
     it("changes nothing when no field is named, and has nothing to change of a record that is gone", async () => {

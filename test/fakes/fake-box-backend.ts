@@ -72,6 +72,8 @@ export class FakeBoxBackend implements BoxBackend {
   readonly #options: FakeBoxBackendOptions;
   readonly #volumes = new Map<string, { readonly tree: FakeTree; readonly sessionId: string }>();
   readonly #containers = new Map<string, FakeContainer>();
+  /** Lives of containers that were opened, each with its helper connected. */
+  #served = new WeakSet<AbortController>();
 
   constructor(options: FakeBoxBackendOptions = {}) {
     this.#options = options;
@@ -155,9 +157,22 @@ export class FakeBoxBackend implements BoxBackend {
     const container = this.#findOwn(place);
     if (container?.state !== "running") throw new ServiceError("box.readiness", "The box does not run.");
     this.counts.opens += 1;
+    this.#served.add(container.life);
+    return this.#makeHandle(container);
+  }
+
+  openServed(place: BoxPlace, startedAt: string): BoxHandle | null {
+    const container = this.#containers.get(place.container);
+    if (container?.state !== "running" || container.startedAt !== startedAt) return null;
+    if (!this.#served.has(container.life) || !isOf(container.place, place)) return null;
+    this.counts.opens += 1;
+    return this.#makeHandle(container);
+  }
+
+  #makeHandle({ place, life }: FakeContainer): FakeBoxHandle {
     return new FakeBoxHandle({
       tree: this.tree(place.volume),
-      life: container.life.signal,
+      life: life.signal,
       options: this.#options,
       check: () => this.#check(),
       countExec: () => {
@@ -232,6 +247,11 @@ export class FakeBoxBackend implements BoxBackend {
     this.#containers.delete(name);
   }
 
+  /** Every box is as if nobody had opened it. */
+  dropHelpers(): void {
+    this.#served = new WeakSet();
+  }
+
   /** What lies in a workspace, for tests that play the box. */
   tree(volume: string): FakeTree {
     const known = this.#volumes.get(volume);
@@ -258,7 +278,7 @@ export class FakeBoxBackend implements BoxBackend {
   #findOwn(place: BoxPlace): FakeContainer | null {
     const container = this.#containers.get(place.container);
     if (container === undefined) return null;
-    if (container.place.sessionId !== place.sessionId || container.place.uid !== place.uid) throw notOurs();
+    if (!isOf(container.place, place)) throw notOurs();
     return container;
   }
 
@@ -272,6 +292,10 @@ export class FakeBoxBackend implements BoxBackend {
     if (!this.isAvailable)
       throw new ServiceError("box.engine_unavailable", "The engine could not be reached: ECONNREFUSED.");
   }
+}
+
+function isOf(made: BoxPlace, asked: BoxPlace): boolean {
+  return made.sessionId === asked.sessionId && made.uid === asked.uid;
 }
 
 function isSameBox(one: BoxSettings, other: BoxSettings): boolean {

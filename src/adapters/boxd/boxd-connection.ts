@@ -111,6 +111,11 @@ export class BoxdConnection implements AsyncDisposable {
     return this.#end;
   }
 
+  /** Whether it is there and may be expected to answer. */
+  get isLive(): boolean {
+    return !this.#isQuiet();
+  }
+
   get version(): string {
     return this.#hello?.version ?? "";
   }

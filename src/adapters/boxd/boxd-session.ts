@@ -59,6 +59,10 @@ export class BoxdSession implements HelperSession, SharedHelper {
     return this.#deps.ground.container;
   }
 
+  get isLive(): boolean {
+    return this.#connection?.isLive ?? false;
+  }
+
   async isHostFull(): Promise<boolean> {
     return (await this.#deps.ground.isHostFull?.()) ?? false;
   }

@@ -1,6 +1,7 @@
 /** The helpers of all boxes of one engine: one per running container, shared by its leases, or none where it cannot be had. */
 import { ServiceError, toServiceError } from "../../domain/errors.js";
-import type { EngineFacts } from "../../ports/box-backend.js";
+import { POOL_TENANT } from "../../domain/session.js";
+import type { BoxPlace, EngineFacts } from "../../ports/box-backend.js";
 import type { BoxHandle } from "../../ports/box-handle.js";
 import type { BoxHelper, HelperSession } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
@@ -19,6 +20,7 @@ export interface BoxHelpersDeps {
 }
 
 interface Served {
+  readonly place: BoxPlace;
   readonly access: BoxAccess;
   readonly session: HelperSession;
 }
@@ -66,8 +68,8 @@ export class BoxHelpers implements AsyncDisposable {
    * @returns null when no helper starts in it
    * @throws ServiceError `box.readiness` when the box does not run
    */
-  async lease(access: BoxAccess, options: CallOptions): Promise<BoxHandle | null> {
-    const served = await this.#serve(access);
+  async lease(place: BoxPlace, access: BoxAccess, options: CallOptions): Promise<BoxHandle | null> {
+    const served = await this.#serve(place, access);
     try {
       await served.session.ready(options);
       return served.session.lease();
@@ -78,6 +80,14 @@ export class BoxHelpers implements AsyncDisposable {
       this.#note(error);
       return null;
     }
+  }
+
+  /** A handle over a helper that is connected to this life of the box; null where there is none. */
+  leaseServed(place: BoxPlace, startedAt: string): BoxHandle | null {
+    const served = this.#served.get(place.container);
+    if (served === undefined || !isSameBox(served.place, place)) return null;
+    if (served.access.startedAt !== startedAt || !served.session.isLive) return null;
+    return served.session.lease();
   }
 
   /** Lets go of a container that is gone. */
@@ -107,10 +117,10 @@ export class BoxHelpers implements AsyncDisposable {
   }
 
   /** Another life of the container has nothing of the helper that was started in the one before. */
-  async #serve(access: BoxAccess): Promise<Served> {
+  async #serve(place: BoxPlace, access: BoxAccess): Promise<Served> {
     const known = this.#served.get(access.container);
     if (known?.access.startedAt === access.startedAt) return known;
-    const served = { access, session: this.#deps.helper.serve(access) };
+    const served = { place, access, session: this.#deps.helper.serve(access) };
     this.#served.set(access.container, served);
     // It has ended with its container; only what the service holds of it is let go.
     await known?.session[Symbol.asyncDispose]();
@@ -128,4 +138,15 @@ export class BoxHelpers implements AsyncDisposable {
       error,
     );
   }
+}
+
+/** What was opened for the pool is of whoever's session has got it since, as the labels of its container are. */
+function isSameBox(served: BoxPlace, asked: BoxPlace): boolean {
+  const isTenants = served.tenant === asked.tenant || served.tenant === POOL_TENANT;
+  return (
+    isTenants &&
+    served.sessionId === asked.sessionId &&
+    served.uid === asked.uid &&
+    served.volume === asked.volume
+  );
 }

@@ -215,9 +215,15 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     const access = await this.#access(place, view, options);
     // One that was made without it has nothing to start.
     const handle =
-      view.Config.Labels[LABEL.helper] === undefined ? null : await this.#helpers?.lease(access, options);
+      view.Config.Labels[LABEL.helper] === undefined
+        ? null
+        : await this.#helpers?.lease(place, access, options);
     if (handle === null && view.Config.Labels[LABEL.network] !== undefined) throw this.#noNetwork();
     return handle ?? new DockerBoxHandle({ ...this.#deps, access });
+  }
+
+  openServed(place: BoxPlace, startedAt: string): BoxHandle | null {
+    return this.#helpers?.leaseServed(place, startedAt) ?? null;
   }
 
   async pause(container: string, options: CallOptions): Promise<void> {

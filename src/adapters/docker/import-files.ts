@@ -3,7 +3,7 @@
 import { ServiceError } from "../../domain/errors.js";
 import { linkSignals } from "../../lib/link-signals.js";
 import type { BoxPlace } from "../../ports/box-backend.js";
-import type { BoxHandle, WriteAnswer, WriteRequest } from "../../ports/box-handle.js";
+import type { WriteAnswer, WriteRequest } from "../../ports/box-handle.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import { BoxAccess } from "./box-access.js";
@@ -37,7 +37,9 @@ export async function importFiles(
   const container = `${place.volume}-import-${work.ids.randomHex(8)}`;
   try {
     const access = await start(work, { container, body }, linked);
-    await using handle = await openHandle(work, { access, hasHelper: helper !== null }, linked);
+    await using handle =
+      (helper === null ? null : await work.helpers?.lease({ ...place, container }, access, linked)) ??
+      new DockerBoxHandle({ ...work, access });
     return await handle.files.write(files, linked);
   } catch (error) {
     options.signal.throwIfAborted();
@@ -71,13 +73,4 @@ async function start(
     limits: { memoryMb: 128, pids: 64, quotaMib: 0, entries: 0 },
     sockets: null,
   });
-}
-
-async function openHandle(
-  work: ImportWork,
-  { access, hasHelper }: { readonly access: BoxAccess; readonly hasHelper: boolean },
-  options: CallOptions,
-): Promise<BoxHandle> {
-  const handle = hasHelper ? await work.helpers?.lease(access, options) : null;
-  return handle ?? new DockerBoxHandle({ ...work, access });
 }

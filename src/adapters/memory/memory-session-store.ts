@@ -1,7 +1,13 @@
 /** Session records in memory: a double for tests that keeps the promises of the port. */
 import type { SessionId } from "../../domain/ids.js";
 import { POOL_TENANT, type SessionRecord } from "../../domain/session.js";
-import type { SessionChange, SessionOwner, SessionPage, SessionStore } from "../../ports/session-store.js";
+import type {
+  SessionChange,
+  SessionOwner,
+  SessionPage,
+  SessionStore,
+  SessionUse,
+} from "../../ports/session-store.js";
 
 export class MemorySessionStore implements SessionStore {
   /** In order of creation. */
@@ -41,6 +47,12 @@ export class MemorySessionStore implements SessionStore {
     const changed = { ...record, ...change };
     this.#sessions.set(id, changed);
     return changed;
+  }
+
+  async noteUse(id: SessionId, { lastUsedAt, untold }: SessionUse): Promise<void> {
+    const record = this.#sessions.get(id);
+    if (record === undefined) return;
+    this.#sessions.set(id, { ...record, lastUsedAt, untold: untold ?? record.untold });
   }
 
   async list(tenant: string, page: SessionPage): Promise<readonly SessionRecord[]> {

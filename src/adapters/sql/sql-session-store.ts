@@ -3,7 +3,13 @@ import type { Insertable, Kysely, Selectable } from "kysely";
 import { z } from "zod";
 import { type SessionId, sessionIdSchema } from "../../domain/ids.js";
 import { POOL_TENANT, type SessionRecord } from "../../domain/session.js";
-import type { SessionChange, SessionOwner, SessionPage, SessionStore } from "../../ports/session-store.js";
+import type {
+  SessionChange,
+  SessionOwner,
+  SessionPage,
+  SessionStore,
+  SessionUse,
+} from "../../ports/session-store.js";
 import { readNullableJson, writeNullableJson } from "./json-column.js";
 import type { Schema, SessionTable } from "./schema.js";
 import { nextPosition, type SqlDatabase } from "./sql-database.js";
@@ -90,6 +96,14 @@ export class SqlSessionStore implements SessionStore {
     return row === undefined ? null : toRecord(row);
   }
 
+  async noteUse(id: SessionId, { lastUsedAt, untold }: SessionUse): Promise<void> {
+    const told = untold === undefined ? {} : toChangedColumns({ untold });
+    const noted = { last_used_at: lastUsedAt, ...told };
+    await this.#deps.database.relaxed((transaction) =>
+      transaction.updateTable("session").set(noted).where("id", "=", id).execute(),
+    );
+  }
+
   async list(tenant: string, page: SessionPage): Promise<readonly SessionRecord[]> {
     let query = this.#db.selectFrom("session").selectAll().where("tenant", "=", tenant);
     if (page.after !== null) {
@@ -153,7 +167,6 @@ function toChangedColumns(change: SessionChange): Partial<Insertable<SessionTabl
     ...(change.prepared === undefined ? {} : { prepared: change.prepared ? 1 : 0 }),
     ...(change.settings === undefined ? {} : { settings: change.settings }),
     ...(change.untold === undefined ? {} : { untold_json: writeNullableJson(change.untold) }),
-    ...(change.lastUsedAt === undefined ? {} : { last_used_at: change.lastUsedAt }),
   };
 }
 

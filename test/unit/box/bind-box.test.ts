@@ -3,6 +3,9 @@ import { bindBox, leaseBox } from "../../../src/box/bind-box.js";
 import { BOX_NOTES, FULL_NOTE } from "../../../src/box/box-notes.js";
 import { BoxOpener } from "../../../src/box/box-opener.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { BOX_DELETED_NOTE, BOX_ENDED_NOTE } from "../../../src/domain/exec-outcome.js";
+import type { ExecEvent } from "../../../src/ports/box-handle.js";
+import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
 describe("bindBox", () => {
@@ -58,6 +61,22 @@ describe("bindBox", () => {
     await using lease = await bindBox(deps, request, ENDLESS);
     expect(lease.notes).toEqual([FULL_NOTE]);
     expect(opened).toBe(1);
+  });
+
+  it("gives no false hope of files where its session was deleted in the middle of a command", async () => {
+    const endOfBox = async function* (): AsyncIterable<ExecEvent> {
+      await world.sessions.remove("ses_a");
+      const exit = { status: "killed", exitCode: null, durationMs: 1, leftovers: 0 } as const;
+      yield { type: "exit", exit: { ...exit, notes: [BOX_ENDED_NOTE] } };
+    };
+    const world = { ...aWorld(), backend: new FakeBoxBackend({ commands: endOfBox }) };
+    const deps = { ...world, opener: new BoxOpener(world) };
+    const session = await world.sessions.findOrCreate(aSession());
+    await using lease = await bindBox(deps, { session, runId: "run_1", settings: SETTINGS }, ENDLESS);
+    const command = { argv: ["work"], workdir: "/workspace", env: {}, timeoutMs: 1000 };
+    const events: ExecEvent[] = [];
+    for await (const event of lease.handle.exec(command, ENDLESS)) events.push(event);
+    expect(events).toMatchObject([{ exit: { notes: [BOX_DELETED_NOTE] } }]);
   });
 
   it("touches the time of last use at the beginning and at the end", async () => {

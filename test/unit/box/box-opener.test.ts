@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { BOX_NOTES } from "../../../src/box/box-notes.js";
-import { BoxOpener } from "../../../src/box/box-opener.js";
+import { BoxOpener, type OpenedBox } from "../../../src/box/box-opener.js";
 import { settingsFingerprint } from "../../../src/box/box-policy.js";
-import type { SessionRecord } from "../../../src/domain/session.js";
+import { placeOf } from "../../../src/box/session-place.js";
+import { POOL_TENANT, type SessionRecord } from "../../../src/domain/session.js";
 import { aSession, aWorld, ENDLESS, SETTINGS } from "./box-world.js";
 
 let world: ReturnType<typeof aWorld>;
@@ -14,6 +15,13 @@ beforeEach(async () => {
   opener = new BoxOpener(world);
   session = await world.sessions.findOrCreate(aSession());
 });
+
+/** As the pool leaves it. */
+async function makeReady(): Promise<OpenedBox> {
+  const opened = await opener.open({ ...session, tenant: POOL_TENANT, untold: null }, SETTINGS, ENDLESS);
+  await (await world.backend.open(opened.place, ENDLESS))[Symbol.asyncDispose]();
+  return opened;
+}
 
 describe("BoxOpener", () => {
   it("makes a first box without a note, with the record before the container", async () => {
@@ -53,6 +61,35 @@ describe("BoxOpener", () => {
     const opened = await opener.open(before, SETTINGS, ENDLESS);
     expect(opened.notes).toEqual([]);
     expect(world.boxes.count).toBe(1);
+  });
+
+  it("opens a ready box for its tenant and settings, without the engine", async () => {
+    const { session: before, place } = await makeReady();
+    const settings = { ...SETTINGS, execTimeoutSec: 7 };
+    const ready = opener.openReady({ ...before, tenant: "main" }, settings);
+    expect(ready).toMatchObject({ place: { ...place, tenant: "main" }, notes: [] });
+    expect(world.boxes.get(session.id)).toMatchObject({ tenant: "main", settings });
+  });
+
+  it.each<readonly [string, (before: SessionRecord) => Promise<Partial<SessionRecord>>]>([
+    ["that somebody has used", async () => ({ untold: [] })],
+    ["that was rested", async () => ({ container: null })],
+    ["whose record names another container", async () => ({ container: "other" })],
+    ["that was made with other settings", async () => ({ settings: "other" })],
+    ["that another process made", async () => (world.boxes.forget(session.id), {})],
+    ["that sleeps", async () => (world.boxes.see(session.id, "stopped"), {})],
+    ["without a helper", async () => (world.backend.dropHelpers(), {})],
+    [
+      "that was started again",
+      async ({ container }) => {
+        await world.backend.stop(container ?? "", ENDLESS);
+        await world.backend.start(placeOf({ ...session, container: container ?? "" }), SETTINGS, ENDLESS);
+        return {};
+      },
+    ],
+  ])("does not take a box %s for a ready one", async (_name, change) => {
+    const { session: before } = await makeReady();
+    expect(opener.openReady({ ...before, ...(await change(before)) }, SETTINGS)).toBeNull();
   });
 
   it("does not replace a box whose waking was cancelled", async () => {

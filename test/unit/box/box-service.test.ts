@@ -29,11 +29,9 @@ class WatchedBackend extends FakeBoxBackend {
   onOpen: (place: BoxPlace) => Promise<void> = async () => {};
   onRemove: (name: string) => Promise<void> = async () => {};
   onList: () => Promise<void> = async () => {};
-  isPaused = false;
 
   override async start(place: BoxPlace, settings: BoxSettings, options: CallOptions) {
     await this.onStart(place);
-    this.isPaused = false;
     return super.start(place, settings, options);
   }
 
@@ -51,11 +49,11 @@ class WatchedBackend extends FakeBoxBackend {
     await this.onList();
     return super.listOwned(options);
   }
+}
 
-  override async inspect(name: string, options: CallOptions) {
-    const found = await super.inspect(name, options);
-    return found !== null && this.isPaused ? { ...found, state: "paused" as const } : found;
-  }
+async function refuse(): Promise<never> {
+  await Promise.resolve();
+  throw new Error("The engine was asked.");
 }
 
 /** A promise that a test settles. */
@@ -312,8 +310,8 @@ describe("bind", () => {
   });
 
   it("wakes a paused box without a loss", async () => {
-    await use("42");
-    backend.isPaused = true;
+    const { session: before } = await use("42");
+    await backend.pause(before.container ?? "", ENDLESS);
     expect((await use("42")).notes).toEqual([]);
   });
 
@@ -403,7 +401,7 @@ describe("bind", () => {
 
   it("logs what fails when a lease is given back, and releases the box all the same", async () => {
     const lease = await bind("42");
-    sessions.update = async () => {
+    sessions.noteUse = async () => {
       throw new Error("database is locked");
     };
     await lease[Symbol.asyncDispose]();
@@ -743,6 +741,15 @@ describe("the engine", () => {
     expect((await service.status(ENDLESS)).available).toBe(true);
   });
 
+  it("is required of work that would do nothing without it", async () => {
+    backend.isAvailable = false;
+    await expect(service.requireEngine(ENDLESS)).rejects.toThrow(
+      expect.objectContaining({ code: "box.engine_unavailable" }),
+    );
+    backend.isAvailable = true;
+    await expect(service.requireEngine(ENDLESS)).resolves.toBeUndefined();
+  });
+
   it("that is lost in the middle is said to be lost, once, and found again by the loop", async () => {
     vi.useFakeTimers();
     await service.start(ENDLESS);
@@ -887,6 +894,24 @@ describe("the warm pool", () => {
     await pass(10);
     expect(await containers()).toHaveLength(3);
     expect((await service.listBoxes("main", ENDLESS)).map(({ key }) => key)).toEqual(["old", "new"]);
+  });
+
+  it("serves the first command of a new session without a call of the engine, once the record is the session's", async () => {
+    vi.useFakeTimers();
+    service = aService({ warmPool: 1 });
+    await service.start(ENDLESS);
+    await pass(10);
+    expect([service.spareCount, service.awakeCount]).toEqual([1, 1]);
+    Object.assign(backend, { inspect: refuse, open: refuse, start: refuse, prepareWorkspace: refuse });
+    const owners: Promise<SessionRecord | null>[] = [];
+    const entering = backend.openServed.bind(backend);
+    backend.openServed = (place, startedAt) => {
+      owners.push(sessions.get("main", place.sessionId));
+      return entering(place, startedAt);
+    };
+    await use("new", (lease) => put(lease, "/workspace/a.txt"));
+    expect(await Promise.all(owners)).toMatchObject([{ key: "new" }]);
+    expect([service.spareCount, service.awakeCount]).toEqual([0, 1]);
   });
 
   it("is not filled while a caller waits for a box, nor while the engine is away", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeEngine } from "../../../src/box/engine-state.js";
+import { judgeEngine, requireAvailable } from "../../../src/box/engine-state.js";
 import type { BoxControl } from "../../../src/domain/box-control.js";
 import type { EngineFacts } from "../../../src/ports/box-backend.js";
 
@@ -93,5 +93,25 @@ describe("judgeEngine", () => {
       state: "unavailable",
       reason: 'The runtime "runsc" failed its test: No box runs.',
     });
+  });
+});
+
+describe("requireAvailable", () => {
+  it("gives what an engine says that carries boxes", () => {
+    expect(requireAvailable({ state: "available", facts: FACTS, controls: [] })).toBe(FACTS);
+  });
+
+  it("refuses with what the engine lacks, and one that nobody has asked yet as one that is away", () => {
+    const lack = { code: "box.readiness", hint: "Build it." } as const;
+    const refused = {
+      ...lack,
+      state: "unavailable",
+      reason: "The engine has no image.",
+      controls: [],
+    } as const;
+    expect(() => requireAvailable(refused)).toThrow(expect.objectContaining(lack));
+    expect(() => requireAvailable({ state: "unknown" })).toThrow(
+      expect.objectContaining({ code: "box.engine_unavailable" }),
+    );
   });
 });

@@ -83,7 +83,8 @@ describe("reconcileBoxes", () => {
     using turn = await world.locks.acquire(session.id, ENDLESS);
     const round = reconcileBoxes(deps(), ENDLESS);
     await new Promise<void>((resolve) => void setImmediate(resolve));
-    await world.sessions.update(session.id, change);
+    if ("lastUsedAt" in change) await world.sessions.noteUse(session.id, change);
+    else await world.sessions.update(session.id, change);
     using _hold = isBound ? world.boxes.hold(session.id) : null;
     turn[Symbol.dispose]();
     await round;

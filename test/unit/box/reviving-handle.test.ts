@@ -134,6 +134,17 @@ describe("RevivingHandle", () => {
     expect(count.reopened).toBe(1);
   });
 
+  it("is renewed after its lease had the box started anew, and tells nothing where the box ran on", async () => {
+    for (const [reopens, notes] of [
+      [true, ["Stopped."]],
+      [false, []],
+    ] as const) {
+      const { handle, echo } = await aHandle(reopens);
+      await handle.renew(["Stopped."], ENDLESS);
+      expect((await echo()).at(-1)).toMatchObject({ exit: { notes } });
+    }
+  });
+
   it("starts a process in another box when its own is gone", async () => {
     const { handle, count, lose } = await aHandle();
     lose();
