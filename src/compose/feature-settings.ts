@@ -83,9 +83,9 @@ export function toJobsSettings({ jobs }: Config): JobsSettings {
 
 export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {
   const byId = new Map(
-    pipelines.map(({ id, runner, runner_config, policy, deadline }) => [
+    pipelines.map(({ id, runner, runner_config, policy, deadline, events }) => [
       id,
-      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, deadlineSec: deadline },
+      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, deadlineSec: deadline, events },
     ]),
   );
   return { defaultId, byId };

@@ -70,6 +70,7 @@ function defaultPipeline(primary: string): PipelineConfig {
     },
     policy: resourcePolicySchema.parse({}),
     deadline: null,
+    events: ["message.received"],
   };
 }
 

@@ -1,6 +1,7 @@
 /** Pipelines: named entries that hold a binding (runs §5). */
 import { z } from "zod";
 import { resourcePolicySchema } from "../domain/binding.js";
+import { SERVED_EVENT_TYPES } from "../domain/event.js";
 import { isPluginRunnerId, LEGACY_RUNNER_NAMES, parseRunnerId } from "../domain/runner-id.js";
 
 const runnerIdSchema = z
@@ -35,6 +36,14 @@ export const pipelineSchema = z.strictObject({
     description: "End of a run after its start; null = `runs.deadline_sec`.",
     unit: "s",
   }),
+  events: z
+    .array(z.enum(SERVED_EVENT_TYPES))
+    .max(16)
+    .default(["message.received"])
+    .meta({
+      description: "Types of events that the pipeline answers when they name no pipeline.",
+      allowed: `a list of ${SERVED_EVENT_TYPES.join(", ")}`,
+    }),
 });
 export type PipelineConfig = z.infer<typeof pipelineSchema>;
 

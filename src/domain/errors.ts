@@ -19,6 +19,7 @@ export const ERROR_CODES = {
   "service.not_ready": { status: 503, retryable: true },
 
   "pipeline.not_found": { status: 404, retryable: false },
+  "pipeline.ambiguous": { status: 409, retryable: false },
   "run.not_found": { status: 404, retryable: false },
   "run.ended": { status: 409, retryable: false },
   "run.not_retryable": { status: 409, retryable: false },

@@ -12,6 +12,14 @@ export const EVENT_TYPES = [
 export const eventTypeSchema = z.enum(EVENT_TYPES);
 export type EventType = z.infer<typeof eventTypeSchema>;
 
+/** The types that a caller may send; the others are reserved (runs §18.12). */
+export const SERVED_EVENT_TYPES = [
+  "message.received",
+  "message.recalled",
+  "group.member_joined",
+  "friend.request_received",
+] as const satisfies readonly EventType[];
+
 const nullableText = z.string().min(1).max(512).nullable().default(null);
 
 /** Who is talking where (api §2 `chat`). */
@@ -46,12 +54,44 @@ export const actorSchema = z.object({
   id: z.string().nullable(),
   name: z.string().nullable(),
 });
+export type Actor = z.infer<typeof actorSchema>;
 
 export const subjectSchema = z.object({
   type: z.string(),
   id: z.string().nullable(),
   data: z.record(z.string(), z.unknown()),
 });
+export type Subject = z.infer<typeof subjectSchema>;
+
+/** What a run answers to, as it is kept with the run; the context is built from it (runs §11). */
+export const triggerSchema = z.object({
+  event_type: eventTypeSchema,
+  /** Unix seconds (runs §11.4). */
+  event_time: z.number(),
+  source_event_type: z.string().nullable(),
+  actor: actorSchema,
+  subject: subjectSchema,
+  data: z.record(z.string(), z.unknown()),
+});
+export type Trigger = z.infer<typeof triggerSchema>;
+
+/** The trigger of a run that a message of a chat asked for. */
+export function messageTrigger(message: {
+  readonly id: string;
+  readonly chat: Chat | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}): Trigger {
+  const { id, chat, createdAt } = message;
+  return {
+    event_type: "message.received",
+    event_time: createdAt / 1000,
+    source_event_type: null,
+    actor: { actor_type: "user", id: chat?.sender_id ?? null, name: chat?.sender_name ?? null },
+    subject: { type: "message", id, data: {} },
+    data: {},
+  };
+}
 
 export const eventSchema = z.object({
   event_id: z.string(),

@@ -1,4 +1,5 @@
-/** The transcript as a runner reads it (runs §17). */
+/** The transcript and the event records as a runner reads them (runs §17). */
+import type { Actor, EventType, Subject } from "./event.js";
 import type { Message } from "./message.js";
 
 export interface TranscriptItem {
@@ -15,6 +16,37 @@ export interface TranscriptItem {
 
 export interface HistoryPage {
   readonly items: readonly TranscriptItem[];
+  readonly next_cursor: string | null;
+  readonly prev_cursor: string | null;
+  readonly has_more: boolean;
+}
+
+/** What came in and asked for a run (runs §17.3, §17.4): references and a summary, never inline bytes. */
+export interface EventEntry {
+  /** Rises from event to event; within a conversation it gives their order. */
+  readonly sequence: number;
+  readonly run_id: string;
+  readonly event_id: string;
+  readonly event_type: EventType;
+  /** Unix seconds. */
+  readonly event_time: number;
+  readonly source: string;
+  readonly source_event_type: string | null;
+  readonly actor: Actor;
+  readonly subject: Subject;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** At most 1000 characters. */
+  readonly summary: string;
+  readonly bot_id: string | null;
+  /** Null = the event belongs to no conversation. */
+  readonly conversation_id: string | null;
+  readonly thread_id: string | null;
+  /** Unix milliseconds. */
+  readonly created_at: number;
+}
+
+export interface EventPage {
+  readonly items: readonly EventEntry[];
   readonly next_cursor: string | null;
   readonly prev_cursor: string | null;
   readonly has_more: boolean;

@@ -61,7 +61,8 @@ export const runSchema = z.object({
   pipeline: z.string(),
   runner: z.string(),
   session: z.object({ id: sessionIdSchema, key: z.string() }).nullable(),
-  chat: chatSchema,
+  /** Null for an event that came from no chat. */
+  chat: chatSchema.nullable(),
   created_at: z.string(),
   started_at: z.string().nullable(),
   ended_at: z.string().nullable(),

@@ -5,7 +5,7 @@
  *   transaction. An append to a terminal run is refused.
  */
 import type { AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
-import type { Chat, RunInput } from "../domain/event.js";
+import type { Chat, RunInput, Trigger } from "../domain/event.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import type { FinishReason, RunWarning } from "../domain/result.js";
 import type { OpenState, OutboxEntry, RunError, RunEvent, RunState, TerminalState } from "../domain/run.js";
@@ -18,10 +18,12 @@ export interface RunRecord {
   readonly pipeline: string;
   /** Canonical runner id. */
   readonly runner: string;
-  readonly chat: Chat;
-  /** Key of the conversation whose runs go one after another (runs §7.5). */
+  /** Null for an event that came from no chat; such a run has no conversation. */
+  readonly chat: Chat | null;
+  /** Key of the conversation whose runs go one after another (runs §7.5); without a chat one of the run's own. */
   readonly conversation: string;
   readonly eventId: string;
+  readonly trigger: Trigger;
   readonly surface: string;
   readonly state: RunState;
   readonly session: { readonly id: SessionId; readonly key: string } | null;
@@ -100,7 +102,7 @@ export interface RunStore {
   get(tenant: string, id: RunId): Promise<RunRecord | null>;
   /** Newest first. After a run that is not there the page is empty. */
   list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]>;
-  /** Where the newest `limit` runs of a session came from: one entry a run, newest first. */
+  /** Where the newest `limit` runs of a session came from: one entry a run that has a chat, newest first. */
   listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]>;
   /** @returns false when the run is terminal: nothing was changed. A terminal state is `finish`'s to write. */
   update(id: RunId, change: RunChange): Promise<boolean>;

@@ -7,12 +7,14 @@ import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
 import type { RunRecord } from "../ports/run-store.js";
-import { conversationKey } from "./conversation-key.js";
+import { buildTrigger } from "./build-trigger.js";
+import { conversationKey, loneKey } from "./conversation-key.js";
 import { filterParams } from "./filter-params.js";
+import { findListener } from "./find-listener.js";
 import { type PlanDeps, planRun } from "./plan-run.js";
 import { planSession } from "./plan-session.js";
 import { type PrepareDeps, prepareInput } from "./prepare-input.js";
-import type { Caller, MessageRequest } from "./run-request.js";
+import type { Caller, RunRequest } from "./run-request.js";
 
 export interface AdmitDeps {
   readonly plan: PlanDeps;
@@ -23,9 +25,9 @@ export interface AdmitDeps {
 }
 
 export interface Admitted {
-  /** Of the run that the message becomes. */
+  /** Of the run that the message or event becomes. */
   readonly id: RunId;
-  readonly request: MessageRequest;
+  readonly request: RunRequest;
   readonly caller: Caller;
   /** Throws when a conversation takes no more messages; asked before anything is kept. */
   readonly checkRoom: (conversation: string) => void;
@@ -38,21 +40,28 @@ export async function admitMessage(
   options: CallOptions,
 ): Promise<RunRecord> {
   const { tenant } = caller;
-  const planned = { tenant, botId: request.chat.bot_id, pipeline: request.pipeline };
+  const { chat } = request;
+  const event = "event" in request ? request.event : null;
+  const pipeline =
+    event === null ? request.pipeline : findListener(deps.plan.pipelines, event.type, request.pipeline);
+  const planned = { tenant, botId: chat?.bot_id ?? null, pipeline };
   const { binding, runner, resources } = await planRun(deps.plan, planned, options);
   const params = filterParams(request.variables);
+  const createdAt = deps.clock.now();
+  const trigger = buildTrigger(event, { id, chat, createdAt });
   const eventId = eventIdOf({ tenant, id, pipeline: binding.pipeline, request });
   const facts = {
     tenant,
     runId: id,
-    chat: request.chat,
+    chat,
+    actorId: trigger.actor.id,
     eventId,
-    eventType: "message.received" as const,
+    eventType: trigger.event_type,
     params,
     requiredKey: deps.boxes.requiredReuseKey,
   };
   const key = planSession(runner.planBox(binding.config), resources, facts);
-  const conversation = conversationKey(request.chat, binding.pipeline, params);
+  const conversation = chat === null ? loneKey(id) : conversationKey(chat, binding.pipeline, params);
   checkRoom(conversation);
   const { text, contents } = request;
   const prepared = await prepareInput(deps.prepare, { tenant, text, contents }, options);
@@ -62,9 +71,10 @@ export async function admitMessage(
     tenant,
     pipeline: binding.pipeline,
     runner: runner.descriptor.id,
-    chat: request.chat,
+    chat,
     conversation,
     eventId,
+    trigger,
     surface: request.surface,
     state: "queued",
     session: session === null ? null : { id: session.id, key: session.key },
@@ -74,7 +84,7 @@ export async function admitMessage(
     attachmentSources: prepared.sources,
     onDisconnect: request.onDisconnect,
     retryOf: null,
-    ...untouched(deps.clock.now()),
+    ...untouched(createdAt),
   };
 }
 
@@ -114,14 +124,14 @@ function untouched(createdAt: number) {
 }
 
 /** Equal local ids of two bindings differ (runs §11.3); the run id is the local message id of our own surfaces. */
-function eventIdOf(facts: { tenant: string; id: RunId; pipeline: string; request: MessageRequest }): string {
+function eventIdOf(facts: { tenant: string; id: RunId; pipeline: string; request: RunRequest }): string {
   const { chat, surface } = facts.request;
   const parts = [
     facts.tenant,
-    chat.bot_id,
+    chat?.bot_id ?? null,
     facts.pipeline,
     surface,
-    chat.conversation_id ?? chat.launcher_id,
+    chat?.conversation_id ?? chat?.launcher_id ?? null,
     facts.id,
   ];
   return `host:${createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32)}`;

@@ -16,11 +16,22 @@ export interface ContextInputs {
   /** Unix milliseconds. */
   readonly deadlineAt: number;
   readonly hostVersion: string;
-  readonly hasHistory: boolean;
+  readonly place: PlaceInHistory;
   /** Bytes per exported file on this surface, or null. */
   readonly maxFileBytes: number | null;
   /** The run's box can be written, so files can be exported (box §10.2). */
   readonly canExport: boolean;
+}
+
+/** Where a run stands in what is kept of its conversation, once its own event is recorded. */
+export interface PlaceInHistory {
+  readonly eventSeq: number;
+  /** Of the user's message; null for an event that is none. */
+  readonly transcriptSeq: number | null;
+  /** Of the newest message of the conversation, the run's own included. */
+  readonly latestSeq: number | null;
+  /** The conversation holds messages of other runs. */
+  readonly hasHistory: boolean;
 }
 
 export function buildContext(inputs: ContextInputs): RunContext {
@@ -31,8 +42,8 @@ export function buildContext(inputs: ContextInputs): RunContext {
     trigger: { type: event.event_type, source: event.source, timestamp: event.event_time },
     conversation: conversationOf(run),
     event,
-    actor: { actor_type: "user", id: run.chat.sender_id, name: run.chat.sender_name },
-    subject: { type: "message", id: run.id, data: {} },
+    actor: run.trigger.actor,
+    subject: run.trigger.subject,
     input: run.input,
     prompt: [],
     messages: [],
@@ -48,14 +59,8 @@ export function buildContext(inputs: ContextInputs): RunContext {
 }
 
 function eventOf(run: RunRecord): RunContext["event"] {
-  return {
-    event_id: run.eventId,
-    event_type: "message.received",
-    event_time: run.createdAt / 1000,
-    source: run.surface,
-    source_event_type: null,
-    data: {},
-  };
+  const { event_type, event_time, source_event_type, data } = run.trigger;
+  return { event_id: run.eventId, event_type, event_time, source: run.surface, source_event_type, data };
 }
 
 /** REST waits for the whole answer; only a stream of events shows snapshots (runs §12.1). */
@@ -66,7 +71,7 @@ function isStreaming({ surface }: RunRecord): boolean {
 function deliveryOf({ run, maxFileBytes }: ContextInputs): DeliveryHints {
   return {
     surface: run.surface,
-    reply_target: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
+    reply_target: run.chat === null ? null : `${run.chat.launcher_type}:${run.chat.launcher_id}`,
     supports_streaming: isStreaming(run),
     supports_edit: false,
     supports_reaction: false,
@@ -78,14 +83,15 @@ function deliveryOf({ run, maxFileBytes }: ContextInputs): DeliveryHints {
 }
 
 function historyOf(inputs: ContextInputs): RunContext["context"] {
-  const { run, hasHistory } = inputs;
+  const { run, place } = inputs;
+  const hasConversation = run.chat !== null;
   return {
     conversation_id: conversationId(run.chat, run.params),
-    thread_id: run.chat.thread_id,
-    latest_cursor: null,
-    event_seq: null,
-    transcript_seq: null,
-    has_history_before: hasHistory,
+    thread_id: run.chat?.thread_id ?? null,
+    latest_cursor: hasConversation && place.latestSeq !== null ? String(place.latestSeq) : null,
+    event_seq: place.eventSeq,
+    transcript_seq: place.transcriptSeq,
+    has_history_before: hasConversation && place.hasHistory,
     inline_policy: {
       mode: "current_event",
       delivered_count: 0,
@@ -104,7 +110,7 @@ function runtimeOf({ run, resources, hostVersion, deadlineAt }: ContextInputs): 
     trace_id: run.id,
     deadline_at: deadlineAt / 1000,
     metadata: {
-      bot_id: run.chat.bot_id,
+      bot_id: run.chat?.bot_id ?? null,
       workspace_id: run.tenant,
       streaming_supported: isStreaming(run),
       model_context_window_tokens: model?.context_window ?? null,
@@ -113,24 +119,27 @@ function runtimeOf({ run, resources, hostVersion, deadlineAt }: ContextInputs): 
   };
 }
 
-function conversationOf(run: RunRecord): Conversation {
+function conversationOf({ chat, params, tenant }: RunRecord): Conversation | null {
+  if (chat === null) return null;
+  const { launcher_type, launcher_id, thread_id, sender_id, bot_id } = chat;
   return {
-    session_id: `${run.chat.launcher_type}_${run.chat.launcher_id}`,
-    conversation_id: conversationId(run.chat, run.params),
-    thread_id: run.chat.thread_id,
-    launcher_type: run.chat.launcher_type,
-    launcher_id: run.chat.launcher_id,
-    sender_id: run.chat.sender_id,
-    bot_id: run.chat.bot_id,
-    workspace_id: run.tenant,
+    session_id: `${launcher_type}_${launcher_id}`,
+    conversation_id: conversationId(chat, params),
+    thread_id,
+    launcher_type,
+    launcher_id,
+    sender_id,
+    bot_id,
+    workspace_id: tenant,
   };
 }
 
 /** What the host offers this run (runs §10.3, §10.4). */
 function availableApis({ run, descriptor, canExport }: ContextInputs): Record<AvailableApi, boolean> {
+  const hasConversation = run.chat !== null;
   return {
     prompt_get: false,
-    history_page: descriptor.permissions.history.includes("page"),
+    history_page: hasConversation && descriptor.permissions.history.includes("page"),
     history_search: false,
     event_get: false,
     event_page: false,

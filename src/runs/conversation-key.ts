@@ -1,8 +1,12 @@
 /** Which runs go one after another, and which history they share (runs §7.5, §17.1). */
 import type { Chat } from "../domain/event.js";
+import type { RunId } from "../domain/ids.js";
 
-/** The conversation id of a chat (runs §11.6). */
-export function conversationId(chat: Chat, params: Readonly<Record<string, unknown>>): string {
+/** The conversation id of a chat (runs §11.6). @returns null without a chat: there is no conversation */
+export function conversationId(chat: Chat, params: Readonly<Record<string, unknown>>): string;
+export function conversationId(chat: Chat | null, params: Readonly<Record<string, unknown>>): string | null;
+export function conversationId(chat: Chat | null, params: Readonly<Record<string, unknown>>): string | null {
+  if (chat === null) return null;
   return statedId(chat, params) ?? `${chat.launcher_type}_${chat.launcher_id}`;
 }
 
@@ -17,6 +21,11 @@ export function conversationKey(
 ): string {
   const conversation = statedId(chat, params) ?? [chat.launcher_type, chat.launcher_id];
   return JSON.stringify([chat.bot_id, pipeline, conversation, chat.thread_id]);
+}
+
+/** Stands for the conversation of a run without one: it shares queue and history with no other event. */
+export function loneKey(runId: RunId): string {
+  return JSON.stringify(["run", runId]);
 }
 
 function statedId(chat: Chat, params: Readonly<Record<string, unknown>>): string | null {

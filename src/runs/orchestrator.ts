@@ -1,7 +1,6 @@
 /** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
 import type { Binding } from "../domain/binding.js";
 import { ServiceError, toServiceError } from "../domain/errors.js";
-import type { Message } from "../domain/message.js";
 import type { RunnerResult } from "../domain/result.js";
 import { isTerminal } from "../domain/run.js";
 import type { RunContext } from "../domain/run-context.js";
@@ -9,20 +8,20 @@ import type { Logger } from "../ports/logger.js";
 import type { Metrics } from "../ports/metrics.js";
 import type { RunRecord } from "../ports/run-store.js";
 import type { ActiveRun, ActiveRuns } from "./active-runs.js";
-import { buildContext } from "./build-context.js";
+import { buildContext, type PlaceInHistory } from "./build-context.js";
 import { ClaimedFiles } from "./claimed-files.js";
 import { closeCalls } from "./close-calls.js";
 import { decideOutcome, terminalEvent } from "./end-run.js";
 import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
 import { ResultNormaliser } from "./normalise-results.js";
 import { type PlanDeps, planBinding, type RunPlan } from "./plan-run.js";
+import { type RecordEventDeps, recordEvent } from "./record-event.js";
 import { type RecorderDeps, RunRecorder } from "./record-run.js";
 import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
 import { untilStopped } from "./until-stopped.js";
-import { userEntry } from "./user-entry.js";
 
-export interface OrchestratorDeps extends RecorderDeps {
+export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
   readonly plan: PlanDeps;
   readonly host: HostDeps;
   readonly active: ActiveRuns;
@@ -60,12 +59,12 @@ export class Orchestrator {
       const binding = resolveBinding(this.#deps.plan.pipelines, run.pipeline);
       const deadlineMs = this.#deadlineMs(binding);
       using active = this.#deps.active.register(run.id, deadlineMs);
-      const planned = { binding, tenant: run.tenant, botId: run.chat.bot_id };
+      const planned = { binding, tenant: run.tenant, botId: run.chat?.bot_id ?? null };
       const plan = await planBinding(this.#deps.plan, planned, { signal: active.signal });
       const deadlineAt = this.#deps.clock.now() + deadlineMs;
       host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
-      await this.#start(run, recorder);
-      await this.#consume(run, { plan, active, host, recorder, deadlineAt });
+      const place = await this.#start(run, recorder);
+      await this.#consume(run, { plan, active, host, recorder, deadlineAt, place });
     } catch (error) {
       failure = error;
     }
@@ -81,35 +80,29 @@ export class Orchestrator {
     return seconds * 1000;
   }
 
-  /** The user's message is in the transcript before the runner starts (runs §7.4). */
-  async #start(run: RunRecord, recorder: RunRecorder): Promise<void> {
+  /** Event record and the user's message are stored before the runner starts (runs §7.1, §7.4). */
+  async #start(run: RunRecord, recorder: RunRecorder): Promise<PlaceInHistory> {
     const now = this.#deps.clock.now();
     await this.#deps.runs.update(run.id, { state: "running", startedAt: now });
     await recorder.emit("run.started", { session: run.session, pipeline: run.pipeline, runner: run.runner });
-    await this.#appendUserMessage(run, userEntry(run), now);
-  }
-
-  async #appendUserMessage(run: RunRecord, message: Message, createdAt: number): Promise<void> {
-    const { tenant, conversation, id, eventId } = run;
-    await this.#deps.transcripts.append({
-      tenant,
-      conversation,
-      runId: id,
-      eventId,
-      message,
-      partial: false,
-      createdAt,
-    });
+    return recordEvent(this.#deps, run, now);
   }
 
   async #consume(
     run: RunRecord,
-    parts: { plan: RunPlan; active: ActiveRun; host: LiveHost; recorder: RunRecorder; deadlineAt: number },
+    parts: {
+      plan: RunPlan;
+      active: ActiveRun;
+      host: LiveHost;
+      recorder: RunRecorder;
+      deadlineAt: number;
+      place: PlaceInHistory;
+    },
   ): Promise<void> {
-    const { plan, active, host, recorder, deadlineAt } = parts;
+    const { plan, active, host, recorder } = parts;
     for (const warning of plan.warnings) await recorder.warn(warning);
     const { descriptor } = plan.runner;
-    const context = await this.#context(run, plan, deadlineAt);
+    const context = this.#context(run, parts);
     const { streaming, interrupt } = descriptor.capabilities;
     const normaliser = new ResultNormaliser({ runId: run.id, streaming });
     const claimed = new ClaimedFiles(this.#deps.host.files, run);
@@ -123,17 +116,18 @@ export class Orchestrator {
     }
   }
 
-  async #context(run: RunRecord, plan: RunPlan, deadlineAt: number): Promise<RunContext> {
+  #context(
+    run: RunRecord,
+    { plan, deadlineAt, place }: { plan: RunPlan; deadlineAt: number; place: PlaceInHistory },
+  ): RunContext {
     const { hostVersion, maxFileBytes, canExport } = this.#deps.settings;
-    const page = { direction: "backward" as const, from: null, limit: 2 };
-    const history = await this.#deps.transcripts.page(run.tenant, run.conversation, page);
     return buildContext({
       run,
       binding: plan.binding,
       descriptor: plan.runner.descriptor,
       resources: plan.resources,
       deadlineAt,
-      hasHistory: history.some((item) => item.run_id !== run.id),
+      place,
       hostVersion,
       maxFileBytes,
       canExport,

@@ -8,10 +8,21 @@ import type { Resources } from "../domain/resources.js";
 /** Tools that make a box worth having (box §4.5). */
 const BOX_TOOLS: ReadonlySet<string> = new Set(["exec", "read", "write", "edit", "glob", "grep"]);
 
+/** A template that names a part of it is refused: nothing is put in its place (box §2.3). */
+const NO_CHAT = {
+  launcher_type: null,
+  launcher_id: null,
+  sender_id: null,
+  conversation_id: null,
+  thread_id: null,
+  bot_id: null,
+} as const;
+
 export interface SessionFacts {
   readonly tenant: string;
   readonly runId: RunId;
-  readonly chat: Chat;
+  readonly chat: Chat | null;
+  readonly actorId: string | null;
   readonly eventId: string;
   readonly eventType: EventType;
   readonly params: Readonly<Record<string, unknown>>;
@@ -33,8 +44,8 @@ export function planSession(
   // The template is not looked at then, whatever is wrong with it (box §2.7).
   if (facts.requiredKey !== null) return plainReuseKey(facts.requiredKey, facts.tenant);
   const variables = buildTemplateVariables({
-    chat: facts.chat,
-    actorId: facts.chat.sender_id,
+    chat: facts.chat ?? NO_CHAT,
+    actorId: facts.actorId,
     runId: facts.runId,
     queryId: null,
     eventId: facts.eventId,

@@ -1,6 +1,7 @@
 /** Finds the binding of a pipeline (runs §5.2, §5.3). */
 import type { Binding, ResourcePolicy, RunnerConfig } from "../domain/binding.js";
 import { ServiceError } from "../domain/errors.js";
+import type { EventType } from "../domain/event.js";
 import { runnerAliases } from "../domain/runner-id.js";
 
 /** A pipeline entry of the config file, already checked (api §8). */
@@ -10,6 +11,8 @@ export interface Pipeline {
   readonly runnerConfigs: Readonly<Record<string, RunnerConfig>>;
   readonly policy: ResourcePolicy;
   readonly deadlineSec: number | null;
+  /** Types of the events that it answers when they name no pipeline. */
+  readonly events: readonly EventType[];
 }
 
 export interface Pipelines {

@@ -1,6 +1,6 @@
 /** What a surface hands to the one execution path: parsed once, bytes already out of the way (runs §7, §11). */
 import type { AttachmentType } from "../domain/attachment.js";
-import type { Chat } from "../domain/event.js";
+import type { Actor, Chat, EventType } from "../domain/event.js";
 import type { FileId } from "../domain/ids.js";
 
 export interface Caller {
@@ -27,7 +27,7 @@ export type IncomingContent =
     };
 
 export interface MessageRequest {
-  /** Null = the configured default. */
+  /** Null = the configured default; of an event the pipeline that listens to its type. */
   readonly pipeline: string | null;
   readonly chat: Chat;
   readonly text: string | null;
@@ -41,3 +41,28 @@ export interface MessageRequest {
     readonly bodyHash: string;
   } | null;
 }
+
+/** What a surface says of an event, before the host has filled in the rest (runs §11). */
+export interface GivenEvent {
+  readonly type: EventType;
+  /** Unix seconds, or a finer unit (runs §11.4); null = when it was received. */
+  readonly time: number | null;
+  /** What the platform calls it. */
+  readonly sourceType: string | null;
+  readonly actor: Actor | null;
+  readonly subject: {
+    readonly type: string | null;
+    readonly id: string | null;
+    readonly data: Readonly<Record<string, unknown>>;
+  } | null;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+export interface EventRequest extends Omit<MessageRequest, "chat"> {
+  /** Null = the event belongs to no conversation. */
+  readonly chat: Chat | null;
+  readonly event: GivenEvent;
+}
+
+/** All that may ask for a run. */
+export type RunRequest = MessageRequest | EventRequest;

@@ -2,7 +2,7 @@
 import type { FileId, RunId, SessionId } from "../domain/ids.js";
 import type { PublicStatus, Run, RunEvent } from "../domain/run.js";
 import type { CallOptions } from "../ports/options.js";
-import type { Caller, MessageRequest } from "./run-request.js";
+import type { Caller, RunRequest } from "./run-request.js";
 
 export interface Admission {
   readonly run: Run;
@@ -27,8 +27,8 @@ export interface RunPage {
 export interface RunService {
   /** The service was told to stop: it ends what runs and admits nothing more. */
   readonly isStopping: boolean;
-  /** Stores the message and queues its run. Refusals (unknown pipeline, bad template) come before anything is created. */
-  admit(request: MessageRequest, caller: Caller, options: CallOptions): Promise<Admission>;
+  /** Stores the message or event and queues its run. Refusals (unknown pipeline, bad template) come before anything is created. */
+  admit(request: RunRequest, caller: Caller, options: CallOptions): Promise<Admission>;
   get(caller: Caller, id: RunId): Promise<Run>;
   list(caller: Caller, query: RunQuery): Promise<RunPage>;
   /** Resolves when the run is terminal; aborting stops the waiting, not the run. */

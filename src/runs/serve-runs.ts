@@ -26,7 +26,7 @@ import { judgeKey } from "./idempotency.js";
 import type { Orchestrator } from "./orchestrator.js";
 import { endInterrupted, type RecoverDeps, recoverRuns } from "./recover-runs.js";
 import { toRunObject } from "./run-object.js";
-import type { Caller, MessageRequest } from "./run-request.js";
+import type { Caller, RunRequest } from "./run-request.js";
 import type { Admission, RunPage, RunQuery, RunService } from "./run-service.js";
 
 export interface ServeRunsDeps {
@@ -64,7 +64,7 @@ export class ServeRuns implements RunService {
     for (const run of queued) this.#enqueue(run);
   }
 
-  async admit(request: MessageRequest, caller: Caller, options: CallOptions): Promise<Admission> {
+  async admit(request: RunRequest, caller: Caller, options: CallOptions): Promise<Admission> {
     this.#refuseWhileStopping();
     const id = this.#deps.admit.ids.create("run");
     const { idempotency } = request;
@@ -193,7 +193,7 @@ export class ServeRuns implements RunService {
 
   async #make(
     id: RunId,
-    from: { readonly request: MessageRequest; readonly caller: Caller },
+    from: { readonly request: RunRequest; readonly caller: Caller },
     options: CallOptions,
   ): Promise<RunRecord> {
     const checkRoom = (conversation: string): void =>

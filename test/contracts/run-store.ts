@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunId } from "../../src/domain/ids.js";
 import type { RunRecord, RunStore } from "../../src/ports/run-store.js";
+import { aChat } from "../support/builders.js";
 import type { Opened } from "../support/opened.js";
 import { proves } from "../support/proves.js";
 import { anOutcome, aRun } from "../support/records.js";
@@ -127,7 +128,7 @@ function describeRecords(make: () => Promise<Opened<RunStore>>): void {
 }
 
 function describeListing(make: () => Promise<Opened<RunStore>>): void {
-  const person = aRun().chat;
+  const person = aChat();
 
   it("lists the newest run first, also among runs of one millisecond", async () => {
     await using store = await make();
@@ -149,6 +150,7 @@ function describeListing(make: () => Promise<Opened<RunStore>>): void {
       { chat: "person:42", createdAt: 3 },
       { chat: "group:b:ob", createdAt: 2 },
     ]);
+    await store.it.create(aRun({ id: "run_6", session, chat: null }));
     expect(await store.it.listChats("main", "ses_1", 10)).toHaveLength(3);
     expect(await store.it.listChats("main", "ses_none", 10)).toEqual([]);
   });
@@ -159,6 +161,22 @@ function describeListing(make: () => Promise<Opened<RunStore>>): void {
     expect(ids(await store.it.list("main", { limit: 2 }))).toEqual(["run_3", "run_2"]);
     expect(ids(await store.it.list("main", { limit: 2, after: "run_2" }))).toEqual(["run_1"]);
     expect(await store.it.list("main", { limit: 2, after: "run_1" })).toEqual([]);
+  });
+
+  it("keeps a run that came from no chat, with what it answers to", async () => {
+    await using store = await make();
+    const trigger = {
+      event_type: "friend.request_received" as const,
+      event_time: 1.25,
+      source_event_type: "friend.add",
+      actor: { actor_type: "user", id: "9", name: "Bo" },
+      subject: { type: "friend_request", id: "r1", data: { via: ["search", null] } },
+      data: { attempts: 2 },
+    };
+    const run = aRun({ chat: null, trigger });
+    await store.it.create(run);
+    expect(await store.it.get("main", "run_1")).toEqual(run);
+    expect(await store.it.list("main", { limit: 9, chat: "person:42" })).toEqual([]);
   });
 
   it("gives an empty page after a run that the tenant does not have", async () => {

@@ -10,13 +10,13 @@ import {
 } from "../../src/domain/run.js";
 import { NO_USAGE } from "../../src/domain/usage.js";
 import type { CallOptions } from "../../src/ports/options.js";
-import type { Caller, MessageRequest } from "../../src/runs/run-request.js";
+import type { Caller, RunRequest } from "../../src/runs/run-request.js";
 import type { Admission, RunPage, RunQuery, RunService } from "../../src/runs/run-service.js";
 
 interface Entry {
   run: Run;
   readonly tenant: string;
-  readonly request: MessageRequest;
+  readonly request: RunRequest;
   readonly events: RunEvent[];
 }
 
@@ -27,13 +27,13 @@ export class FakeRunService implements RunService {
   isBusy = false;
   refusal: ServiceError | null = null;
   isStopping = false;
-  readonly requests: MessageRequest[] = [];
+  readonly requests: RunRequest[] = [];
   readonly gone: RunId[] = [];
   readonly #entries = new Map<RunId, Entry>();
   readonly #byKey = new Map<string, { readonly hash: string; readonly id: RunId }>();
   #wake: (() => void)[] = [];
 
-  async admit(request: MessageRequest, caller: Caller, _options: CallOptions): Promise<Admission> {
+  async admit(request: RunRequest, caller: Caller, _options: CallOptions): Promise<Admission> {
     if (this.refusal !== null) throw this.refusal;
     this.requests.push(request);
     const { idempotency } = request;
@@ -136,7 +136,7 @@ export class FakeRunService implements RunService {
     this.gone.push(id);
   }
 
-  #open(request: MessageRequest, caller: Caller): Entry {
+  #open(request: RunRequest, caller: Caller): Entry {
     const id: RunId = `run_${this.#entries.size + 1}`;
     const entry: Entry = { run: queuedRun(id, request), tenant: caller.tenant, request, events: [] };
     this.#entries.set(id, entry);
@@ -164,11 +164,11 @@ export class FakeRunService implements RunService {
 
 function matches(run: Run, { status, chat, session }: RunQuery): boolean {
   const statusFits = status === undefined || (run.status satisfies PublicStatus) === status;
-  const chatFits = chat === undefined || `${run.chat.launcher_type}:${run.chat.launcher_id}` === chat;
+  const chatFits = chat === undefined || `${run.chat?.launcher_type}:${run.chat?.launcher_id}` === chat;
   return statusFits && chatFits && (session === undefined || run.session?.id === session);
 }
 
-function queuedRun(id: RunId, request: MessageRequest): Run {
+function queuedRun(id: RunId, request: RunRequest): Run {
   return {
     id,
     object: "run",

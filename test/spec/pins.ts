@@ -55,6 +55,7 @@ export const PINNED_CODES: readonly string[] = [
   "service.stopping 503 again",
   "service.not_ready 503 again",
   "pipeline.not_found 404",
+  "pipeline.ambiguous 409",
   "run.not_found 404",
   "run.ended 409",
   "run.not_retryable 409",

@@ -112,13 +112,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-03",
     rule: "runs §11.4",
     says: "event times in milliseconds and microseconds / converted / seconds",
-    issue: 4,
   },
   {
     id: "CTX-04",
     rule: "runs §11.5",
     says: "an event with a 10 kB string and a raw platform object / converted / both missing from event data, small values kept",
-    issue: 4,
   },
   {
     id: "CTX-05",

@@ -8,7 +8,7 @@ import type { ToolResource } from "../../src/domain/tool.js";
 import type { ModelFacts } from "../../src/runs/authorise-models.js";
 import type { Offer } from "../../src/runs/authorise-resources.js";
 import type { Pipeline, Pipelines } from "../../src/runs/resolve-binding.js";
-import type { MessageRequest } from "../../src/runs/run-request.js";
+import type { EventRequest, GivenEvent, MessageRequest } from "../../src/runs/run-request.js";
 
 export const LOCAL_AGENT = "plugin:berth/local-agent/default";
 export const CALLER = { tenant: "main", role: "client" } as const;
@@ -40,6 +40,22 @@ export function aRequest(fields: Partial<MessageRequest> = {}): MessageRequest {
   };
 }
 
+export function anEvent(fields: Partial<GivenEvent> = {}): GivenEvent {
+  return {
+    type: "group.member_joined",
+    time: null,
+    sourceType: null,
+    actor: null,
+    subject: null,
+    data: {},
+    ...fields,
+  };
+}
+
+export function anEventRequest(fields: Partial<EventRequest> = {}): EventRequest {
+  return { ...aRequest(), text: null, event: anEvent(), ...fields };
+}
+
 export function aPolicy(fields: Partial<ResourcePolicy> = {}): ResourcePolicy {
   return {
     allowed_model_uuids: [],
@@ -61,6 +77,7 @@ export function aPipeline(fields: Partial<Pipeline> = {}): Pipeline {
     runnerConfigs: { [LOCAL_AGENT]: {} },
     policy: aPolicy(),
     deadlineSec: null,
+    events: ["message.received"],
     ...fields,
   };
 }

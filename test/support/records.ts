@@ -1,50 +1,57 @@
 /** Records with sensible defaults, for tests that care about one or two of their fields. */
 import type { FileRecord } from "../../src/domain/delivery.js";
+import { messageTrigger } from "../../src/domain/event.js";
 import type { SessionRecord } from "../../src/domain/session.js";
 import { NO_USAGE } from "../../src/domain/usage.js";
+import type { NewEventRecord } from "../../src/ports/event-store.js";
 import type { IdempotencyRecord } from "../../src/ports/idempotency-store.js";
 import type { RunOutcome, RunRecord } from "../../src/ports/run-store.js";
 import type { NewTranscriptItem } from "../../src/ports/transcript-store.js";
 
+const RUN: Omit<RunRecord, "trigger"> = {
+  id: "run_1",
+  tenant: "main",
+  pipeline: "default",
+  runner: "plugin:berth/local-agent/default",
+  chat: {
+    launcher_type: "person",
+    launcher_id: "42",
+    sender_id: null,
+    sender_name: null,
+    bot_id: null,
+    conversation_id: null,
+    thread_id: null,
+  },
+  conversation: "conversation-1",
+  eventId: "host:1",
+  surface: "rest",
+  state: "queued",
+  session: null,
+  input: { text: "Plot the table.", contents: [], attachments: [] },
+  params: {},
+  attachments: [],
+  attachmentSources: [],
+  onDisconnect: "continue",
+  retryOf: null,
+  createdAt: 1_000,
+  startedAt: null,
+  endedAt: null,
+  message: null,
+  outboxLeft: [],
+  model: null,
+  toolRounds: 0,
+  usage: NO_USAGE,
+  finishReason: null,
+  warnings: [],
+  error: null,
+};
+
 export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
-  return {
-    id: "run_1",
-    tenant: "main",
-    pipeline: "default",
-    runner: "plugin:berth/local-agent/default",
-    chat: {
-      launcher_type: "person",
-      launcher_id: "42",
-      sender_id: null,
-      sender_name: null,
-      bot_id: null,
-      conversation_id: null,
-      thread_id: null,
-    },
-    conversation: "conversation-1",
-    eventId: "host:1",
-    surface: "rest",
-    state: "queued",
-    session: null,
-    input: { text: "Plot the table.", contents: [], attachments: [] },
-    params: {},
-    attachments: [],
-    attachmentSources: [],
-    onDisconnect: "continue",
-    retryOf: null,
-    createdAt: 1_000,
-    startedAt: null,
-    endedAt: null,
-    message: null,
-    outboxLeft: [],
-    model: null,
-    toolRounds: 0,
-    usage: NO_USAGE,
-    finishReason: null,
-    warnings: [],
-    error: null,
+  const run = {
+    ...RUN,
     ...fields,
   };
+  return { ...run, trigger: fields.trigger ?? messageTrigger(run) };
 }
 
 export function anOutcome(fields: Partial<RunOutcome> = {}): RunOutcome {
@@ -121,6 +128,28 @@ export function anIdempotencyRecord(fields: Partial<IdempotencyRecord> = {}): Id
     bodyHash: "b".repeat(64),
     runId: "run_1",
     createdAt: 10_000,
+    ...fields,
+  };
+}
+
+export function anEventRecord(fields: Partial<NewEventRecord> = {}): NewEventRecord {
+  return {
+    tenant: "main",
+    conversation: "conversation-1",
+    run_id: "run_1",
+    event_id: "host:1",
+    event_type: "message.received",
+    event_time: 1.5,
+    source: "rest",
+    source_event_type: null,
+    actor: { actor_type: "user", id: "42", name: "Ann" },
+    subject: { type: "message", id: "run_1", data: {} },
+    data: {},
+    summary: "Plot the table.",
+    bot_id: null,
+    conversation_id: "person_42",
+    thread_id: null,
+    created_at: 1_000,
     ...fields,
   };
 }

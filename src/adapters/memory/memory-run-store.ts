@@ -43,10 +43,11 @@ export class MemoryRunStore implements RunStore {
   }
 
   async listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]> {
-    return (await this.list(tenant, { session, limit })).map(({ chat, createdAt }) => ({
-      chat: `${chat.launcher_type}:${chat.launcher_id}`,
-      createdAt,
-    }));
+    const runs = await this.list(tenant, { session, limit: this.#runs.size });
+    return runs
+      .map((run) => ({ chat: chatKey(run), createdAt: run.createdAt }))
+      .filter(({ chat }) => chat !== "")
+      .slice(0, limit);
   }
 
   async update(id: RunId, change: RunChange): Promise<boolean> {
@@ -132,7 +133,10 @@ function append(run: StoredRun, event: NewRunEvent): RunEvent {
 
 function passes(record: RunRecord, filter: RunFilter): boolean {
   if (filter.session !== undefined && record.session?.id !== filter.session) return false;
-  const { launcher_type, launcher_id } = record.chat;
-  if (filter.chat !== undefined && `${launcher_type}:${launcher_id}` !== filter.chat) return false;
+  if (filter.chat !== undefined && chatKey(record) !== filter.chat) return false;
   return filter.states === undefined || filter.states.includes(record.state);
+}
+
+function chatKey({ chat }: RunRecord): string {
+  return chat === null ? "" : `${chat.launcher_type}:${chat.launcher_id}`;
 }

@@ -1,6 +1,7 @@
 /** All stores in memory, for tests: each passes the contract that the real one passes. */
 import type { Clock } from "../../ports/clock.js";
 import { MemoryBlobStore } from "./memory-blob-store.js";
+import { MemoryEventStore } from "./memory-event-store.js";
 import { MemoryFileStore } from "./memory-file-store.js";
 import { MemoryIdempotencyStore } from "./memory-idempotency-store.js";
 import { MemoryRunStore } from "./memory-run-store.js";
@@ -11,6 +12,7 @@ export interface MemoryStores {
   readonly runs: MemoryRunStore;
   readonly sessions: MemorySessionStore;
   readonly transcripts: MemoryTranscriptStore;
+  readonly eventRecords: MemoryEventStore;
   readonly files: MemoryFileStore;
   readonly idempotency: MemoryIdempotencyStore;
   readonly blobs: MemoryBlobStore;
@@ -22,6 +24,7 @@ export function openMemoryStores(deps: { readonly clock: Clock }): MemoryStores 
     runs,
     sessions: new MemorySessionStore(),
     transcripts: new MemoryTranscriptStore(),
+    eventRecords: new MemoryEventStore(),
     files: new MemoryFileStore({ runs }),
     idempotency: new MemoryIdempotencyStore(),
     blobs: new MemoryBlobStore({ clock: deps.clock }),

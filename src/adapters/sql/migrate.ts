@@ -4,12 +4,14 @@ import { ServiceError } from "../../domain/errors.js";
 import { first } from "./migrations/0001-first.js";
 import { keyframes } from "./migrations/0002-keyframes.js";
 import { sessionNotes } from "./migrations/0003-session-notes.js";
+import { events } from "./migrations/0005-events.js";
 
 /** In order of their names; a name that is out in the world never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-first": first,
   "0002-keyframes": keyframes,
   "0003-session-notes": sessionNotes,
+  "0005-events": events,
 };
 
 /** @throws ServiceError `internal` when a migration fails, or when the database was written by a newer version */

@@ -1,4 +1,5 @@
 /** All record stores over one database, whose schema is brought up to date first. */
+import type { EventStore } from "../../ports/event-store.js";
 import type { FileStore } from "../../ports/file-store.js";
 import type { IdempotencyStore } from "../../ports/idempotency-store.js";
 import type { RunStore } from "../../ports/run-store.js";
@@ -6,6 +7,7 @@ import type { SessionStore } from "../../ports/session-store.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import { migrate } from "./migrate.js";
 import type { SqlDatabase } from "./sql-database.js";
+import { SqlEventStore } from "./sql-event-store.js";
 import { SqlFileStore } from "./sql-file-store.js";
 import { SqlIdempotencyStore } from "./sql-idempotency-store.js";
 import { SqlRunStore } from "./sql-run-store.js";
@@ -16,6 +18,7 @@ export interface SqlStores extends AsyncDisposable {
   readonly runs: RunStore;
   readonly sessions: SessionStore;
   readonly transcripts: TranscriptStore;
+  readonly eventRecords: EventStore;
   readonly files: FileStore;
   readonly idempotency: IdempotencyStore;
   /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
@@ -37,6 +40,7 @@ export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
     runs: new SqlRunStore({ database }),
     sessions: new SqlSessionStore({ database }),
     transcripts: new SqlTranscriptStore({ database }),
+    eventRecords: new SqlEventStore({ database }),
     files: new SqlFileStore({ database }),
     idempotency: new SqlIdempotencyStore({ database }),
     ping: async () => {

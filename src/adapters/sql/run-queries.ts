@@ -27,7 +27,12 @@ export function selectRuns(db: Kysely<Schema>): SelectQueryBuilder<Schema, "run"
     .selectFrom("run")
     .innerJoin("run_input", "run_input.run_id", "run.id")
     .selectAll("run")
-    .select(["run_input.chat_json", "run_input.input_json", "run_input.params_json"]);
+    .select([
+      "run_input.chat_json",
+      "run_input.input_json",
+      "run_input.params_json",
+      "run_input.trigger_json",
+    ]);
 }
 
 /** @param tenant whose run it must be; none for the service's own work */

@@ -7,7 +7,7 @@ import {
   attachmentOutcomeSchema,
   attachmentSourceSchema,
 } from "../../domain/attachment.js";
-import { chatSchema, runInputSchema } from "../../domain/event.js";
+import { chatSchema, messageTrigger, runInputSchema, triggerSchema } from "../../domain/event.js";
 import { finishReasonSchema, warningSchema } from "../../domain/result.js";
 import { outboxEntrySchema, RUN_EVENT_TYPES, type RunEvent, runErrorSchema } from "../../domain/run.js";
 import { usageSchema } from "../../domain/usage.js";
@@ -16,6 +16,7 @@ import type { PackedEvent } from "./delta-trail.js";
 import { readJson, readNullableJson, writeJson, writeNullableJson } from "./json-column.js";
 import type { AttachmentTable, RunEventTable, RunInputTable, RunTable } from "./schema.js";
 
+const nullableChatSchema = chatSchema.nullable();
 const plainObjectSchema = z.record(z.string(), z.unknown());
 const messageSchema = z.object({ content: z.string(), partial: z.boolean() });
 const outboxSchema = z.array(outboxEntrySchema);
@@ -31,7 +32,7 @@ export function toRunRow(run: RunRecord, position: number): Insertable<RunTable>
     tenant: run.tenant,
     pipeline: run.pipeline,
     runner: run.runner,
-    chat_key: `${run.chat.launcher_type}:${run.chat.launcher_id}`,
+    chat_key: run.chat === null ? "" : `${run.chat.launcher_type}:${run.chat.launcher_id}`,
     conversation: run.conversation,
     event_id: run.eventId,
     surface: run.surface,
@@ -51,6 +52,7 @@ export function toRunInputRow(run: RunRecord): Insertable<RunInputTable> {
     chat_json: writeJson(run.chat),
     input_json: writeJson(run.input),
     params_json: writeJson(run.params),
+    trigger_json: writeJson(run.trigger),
   };
 }
 
@@ -149,14 +151,18 @@ function toSessionColumns(
 
 /** @param attachments rows of this run in order of their index */
 export function toRunRecord(row: StoredRun, attachments: readonly Selectable<AttachmentTable>[]): RunRecord {
+  const chat = readJson(nullableChatSchema, row.chat_json);
   return {
     id: row.id,
     tenant: row.tenant,
     pipeline: row.pipeline,
     runner: row.runner,
-    chat: readJson(chatSchema, row.chat_json),
+    chat,
     conversation: row.conversation,
     eventId: row.event_id,
+    trigger:
+      readNullableJson(triggerSchema, row.trigger_json) ??
+      messageTrigger({ id: row.id, chat, createdAt: row.created_at }),
     surface: row.surface,
     state: row.state,
     session:

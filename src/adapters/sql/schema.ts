@@ -8,7 +8,7 @@ import type { RunState } from "../../domain/run.js";
 
 /** The next number of each table that counts; a row is locked until its transaction ends, so order is commit order. */
 export interface CounterTable {
-  name: "run" | "session" | "file" | "transcript_item";
+  name: "run" | "session" | "file" | "transcript_item" | "event_record";
   value: number;
 }
 
@@ -19,7 +19,7 @@ export interface RunTable {
   tenant: string;
   pipeline: string;
   runner: string;
-  /** `launcher_type:launcher_id` */
+  /** `launcher_type:launcher_id`; empty without a chat. */
   chat_key: string;
   conversation: string;
   event_id: string;
@@ -49,6 +49,8 @@ export interface RunInputTable {
   chat_json: string;
   input_json: string;
   params_json: string;
+  /** Null for a run from before there were other events than messages. */
+  trigger_json: string | null;
 }
 
 export interface RunEventTable {
@@ -99,6 +101,27 @@ export interface TranscriptItemTable {
   created_at: number;
 }
 
+export interface EventRecordTable {
+  sequence: number;
+  run_id: string;
+  tenant: string;
+  conversation: string;
+  event_id: string;
+  event_type: string;
+  /** Unix seconds. */
+  event_time: number;
+  source: string;
+  source_event_type: string | null;
+  actor_json: string;
+  subject_json: string;
+  data_json: string;
+  summary: string;
+  bot_id: string | null;
+  conversation_id: string | null;
+  thread_id: string | null;
+  created_at: number;
+}
+
 export interface FileTable {
   id: FileId;
   position: number;
@@ -131,6 +154,7 @@ export interface Schema {
   attachment: AttachmentTable;
   session: SessionTable;
   transcript_item: TranscriptItemTable;
+  event_record: EventRecordTable;
   file: FileTable;
   idempotency_key: IdempotencyKeyTable;
 }

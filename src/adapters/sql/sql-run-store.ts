@@ -77,6 +77,7 @@ export class SqlRunStore implements RunStore {
       .select(["chat_key as chat", "created_at as createdAt"])
       .where("tenant", "=", tenant)
       .where("session_id", "=", session)
+      .where("chat_key", "!=", "")
       .orderBy("position", "desc")
       .limit(limit)
       .execute();

@@ -104,7 +104,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
 function renderKey(run: RunRecord, plan: RunPlan, requiredKey: string | null): ReuseKey | null {
   const { runner, binding, resources } = plan;
   const { id: runId, tenant, chat, eventId, params } = run;
-  const eventType = "message.received";
-  const facts = { tenant, runId, chat, eventId, eventType, params, requiredKey } as const;
+  const { actor, event_type: eventType } = run.trigger;
+  const facts = { tenant, runId, chat, actorId: actor.id, eventId, eventType, params, requiredKey };
   return planSession(runner.planBox(binding.config), resources, facts);
 }

@@ -23,7 +23,7 @@ function inputs(fields: Partial<ContextInputs> = {}): ContextInputs {
     resources: someResources({ models: [WINDOWED], tools: [aTool()] }),
     deadlineAt: 1_700_000_300_000,
     hostVersion: "1.2.3",
-    hasHistory: true,
+    place: { eventSeq: 7, transcriptSeq: 12, latestSeq: 12, hasHistory: true },
     maxFileBytes: 1000,
     canExport: true,
     ...fields,

@@ -7,6 +7,7 @@ const facts: SessionFacts = {
   tenant: "main",
   runId: "run_1",
   chat: aChat(),
+  actorId: "42",
   eventId: "host:1",
   eventType: "message.received",
   params: { project: "p1" },
@@ -54,12 +55,29 @@ describe("planSession", () => {
 
   it("fails with the name of a variable that is missing", () => {
     const chat = aChat({ sender_id: null });
-    expect(() => planSession({ template: "{sender_id}" }, withExec, { ...facts, chat })).toThrow(
+    expect(() =>
+      planSession({ template: "{sender_id}" }, withExec, { ...facts, chat, actorId: null }),
+    ).toThrow(
       expect.objectContaining({
         code: "session.variable_missing",
         message: textLike(/"sender_id"/),
       }),
     );
+  });
+
+  it("takes who caused the event for the sender that the chat does not name", () => {
+    const chat = aChat({ sender_id: null });
+    expect(planSession({ template: "{sender_id}" }, withExec, { ...facts, chat, actorId: "7" })?.key).toBe(
+      "7",
+    );
+  });
+
+  it("puts nothing in the place of a chat that an event does not have", () => {
+    const lone = { ...facts, chat: null };
+    expect(() => planSession({ template: "{launcher_type}_{launcher_id}" }, withExec, lone)).toThrow(
+      expect.objectContaining({ code: "session.variable_missing", message: textLike(/"launcher_type"/) }),
+    );
+    expect(planSession({ template: "{run_id}" }, withExec, lone)?.key).toBe("run_1");
   });
 
   it("keeps tenants apart", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../../src/domain/message.js";
-import { redactInline } from "../../../src/runs/redact-inline.js";
+import { redactInline, redactInlineText, redactInlineValue } from "../../../src/runs/redact-inline.js";
 
 const anImage = (url: string): Message => ({
   role: "assistant",
@@ -34,5 +34,22 @@ describe("redactInline", () => {
   it("keeps all other fields", () => {
     const message = { ...anImage("data:image/png;base64,AAAA"), extra_content: { signature: "s" } };
     expect(redactInline(message)).toMatchObject({ extra_content: { signature: "s" } });
+  });
+});
+
+describe("redactInlineValue", () => {
+  it("leaves out bodies of data URIs and long bare base64, at any depth", () => {
+    const body = Buffer.from("x".repeat(900)).toString("base64");
+    const value = { a: [{ b: `see data:text/plain;charset=utf-8;base64,${body} end` }, body], n: 1, z: null };
+    expect(redactInlineValue(value)).toEqual({
+      a: [{ b: "see [text/plain: inline content left out] end" }, "[file: inline content left out]"],
+      n: 1,
+      z: null,
+    });
+  });
+
+  it("leaves words, hashes and addresses as they are", () => {
+    const text = `${"a".repeat(64)} https://example.com/${"b".repeat(200)} data: none`;
+    expect(redactInlineText(text)).toBe(text);
   });
 });

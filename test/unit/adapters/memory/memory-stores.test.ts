@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MemoryBlobStore } from "../../../../src/adapters/memory/memory-blob-store.js";
 import { openMemoryStores } from "../../../../src/adapters/memory/open-memory-stores.js";
 import { describeBlobStore } from "../../../contracts/blob-store.js";
+import { describeEventStore } from "../../../contracts/event-store.js";
 import { describeFileStore } from "../../../contracts/file-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
@@ -15,6 +16,7 @@ const stores = () => openMemoryStores({ clock: new FakeClock() });
 describeRunStore("memory", async () => opened(stores().runs));
 describeSessionStore("memory", async () => opened(stores().sessions));
 describeTranscriptStore("memory", async () => opened(stores().transcripts));
+describeEventStore("memory", async () => opened(stores().eventRecords));
 describeFileStore("memory", async () => opened(stores()));
 describeIdempotencyStore("memory", async () => opened(stores().idempotency));
 describeBlobStore("memory", async () => {

@@ -4,9 +4,11 @@ import { describe, expect, it } from "vitest";
 import { migrate } from "../../../../src/adapters/sql/migrate.js";
 import { first } from "../../../../src/adapters/sql/migrations/0001-first.js";
 import { openSqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
+import type { Schema } from "../../../../src/adapters/sql/schema.js";
 import { SqlRunStore } from "../../../../src/adapters/sql/sql-run-store.js";
 import { SqlSessionStore } from "../../../../src/adapters/sql/sql-session-store.js";
 import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
+import { NO_USAGE } from "../../../../src/domain/usage.js";
 import { aRun } from "../../../support/records.js";
 
 function anEmptyDatabase() {
@@ -16,6 +18,17 @@ function anEmptyDatabase() {
 
 async function tablesOf(db: Kysely<unknown>): Promise<readonly string[]> {
   return (await db.introspection.getTables()).map(({ name }) => name);
+}
+
+/** A run as the first version wrote it. */
+async function insertFirstRun(db: Kysely<Schema>): Promise<void> {
+  const chat = JSON.stringify({ launcher_type: "person", launcher_id: "42", sender_id: "42" });
+  await sql`insert into run (id, position, tenant, pipeline, runner, chat_key, conversation, event_id, surface, state,
+    on_disconnect, created_at, last_sequence, outbox_left_json, tool_rounds, usage_json, warnings_json)
+    values ('run_1', 1, 'main', 'default', 'r', 'person:42', 'c', 'host:1', 'rest', 'running', 'continue', 1500, 0, '[]',
+    0, ${JSON.stringify(NO_USAGE)}, '[]')`.execute(db);
+  await sql`insert into run_input (run_id, chat_json, input_json, params_json)
+    values ('run_1', ${chat}, ${JSON.stringify(aRun().input)}, '{}')`.execute(db);
 }
 
 describe("migrate", () => {
@@ -46,12 +59,29 @@ describe("migrate", () => {
     const provider = { getMigrations: async () => ({ "0001-first": first }) };
     await new Migrator({ db: database.db, provider }).migrateToLatest();
     const chunk = { role: "assistant", content: "whole", is_final: false };
-    await new SqlRunStore({ database }).create(aRun());
+    await insertFirstRun(database.db);
     await sql`insert into run_event (run_id, sequence, type, data_json, timestamp)
       values ('run_1', 1, 'message.delta', ${JSON.stringify({ chunk })}, 'then')`.execute(database.db);
     await migrate(database.db);
     const events = await new SqlRunStore({ database }).eventsAfter("run_1", 0, 9);
     expect(events).toMatchObject([{ sequence: 1, data: { chunk } }]);
+  });
+
+  it("takes the runs of before for runs of messages", async () => {
+    await using database = openSqlite("sqlite::memory:");
+    const provider = { getMigrations: async () => ({ "0001-first": first }) };
+    await new Migrator({ db: database.db, provider }).migrateToLatest();
+    await insertFirstRun(database.db);
+    await migrate(database.db);
+    const run = await new SqlRunStore({ database }).get("main", "run_1");
+    expect(run?.trigger).toEqual({
+      event_type: "message.received",
+      event_time: 1.5,
+      source_event_type: null,
+      actor: { actor_type: "user", id: "42", name: null },
+      subject: { type: "message", id: "run_1", data: {} },
+      data: {},
+    });
   });
 
   it("takes the sessions of before for used ones, whose losses are told", async () => {

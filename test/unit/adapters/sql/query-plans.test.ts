@@ -5,6 +5,7 @@ import { openSqlStores, type SqlStores } from "../../../../src/adapters/sql/open
 import type { Schema } from "../../../../src/adapters/sql/schema.js";
 import {
   aFile,
+  anEventRecord,
   anIdempotencyRecord,
   anOutcome,
   aRun,
@@ -14,6 +15,8 @@ import {
 
 const event = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
+
+const scope = { tenant: "main", conversation: "conversation-1" };
 
 async function readInsideText({ runs }: SqlStores): Promise<void> {
   const data = { chunk: { role: "assistant", content: "x".repeat(999), is_final: false } };
@@ -42,6 +45,9 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["transcripts.append", ({ transcripts }) => transcripts.append(aTranscriptItem())],
   ["transcripts.page", ({ transcripts }) => transcripts.page("main", "conversation-1", backward)],
   ["transcripts.unansweredCalls", ({ transcripts }) => transcripts.unansweredCalls("run_1")],
+  ["eventRecords.append", ({ eventRecords }) => eventRecords.append(anEventRecord())],
+  ["eventRecords.get", ({ eventRecords }) => eventRecords.get(scope, "host:1")],
+  ["eventRecords.page", ({ eventRecords }) => eventRecords.page(scope, backward)],
   ["files.register", ({ files }) => files.register([aFile()])],
   ["files.list", ({ files }) => files.list("main", { limit: 9, after: "file_1" })],
   ["files.list by purpose", ({ files }) => files.list("main", { limit: 9, purpose: "delivery" })],

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlStores, type SqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
 import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
+import { describeEventStore } from "../../../contracts/event-store.js";
 import { describeFileStore } from "../../../contracts/file-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
@@ -31,6 +32,7 @@ for (const { name, open } of [
   describeRunStore(name, () => open((stores) => stores.runs));
   describeSessionStore(name, () => open((stores) => stores.sessions));
   describeTranscriptStore(name, () => open((stores) => stores.transcripts));
+  describeEventStore(name, () => open((stores) => stores.eventRecords));
   describeFileStore(name, () => open((stores) => stores));
   describeIdempotencyStore(name, () => open((stores) => stores.idempotency));
 }
