@@ -85,7 +85,8 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const jobs = life.use(new Jobs({ ...base, lease }, toJobsSettings(config)));
   const terminals = life.use(new Terminals({ ...base, lease }, { maxOpen: config.jobs.max_terminals }));
   const version = readServiceVersion();
-  const runs = buildRuns(config, { base, boxes, jobs, models: buildModels(config, options.models), version });
+  const models = buildModels(config, options.models);
+  const { runs, runners } = buildRuns(config, { base, boxes, jobs, models, version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
   const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
   const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });
@@ -99,6 +100,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
     files,
     sessions,
     boxes,
+    runners,
     probeParts: (call) => probeParts(probed, call),
     settings: toHttpSettings(config, version),
   });

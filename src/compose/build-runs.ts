@@ -38,14 +38,24 @@ export interface RunParts {
   readonly version: string;
 }
 
+export interface BuiltRuns {
+  readonly runs: ServeRuns;
+  readonly runners: RunnerRegistry;
+}
+
 /** The execution path that every surface shares. */
-export function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunParts): ServeRuns {
+export function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunParts): BuiltRuns {
   const { stores } = base;
   const { workspaceMode } = toBoxSettings(config);
   const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
+  const runners = new RunnerRegistry({
+    bundled: bundledRunners(base),
+    packages: null,
+    logger: base.logger,
+  });
   const plan: PlanDeps = {
     pipelines: toPipelines(config.default_pipeline, config.pipelines),
-    runners: new RunnerRegistry({ bundled: bundledRunners(base), packages: null, logger: base.logger }),
+    runners,
     bots: toBotPackages(config.bots),
     offer: {
       models: toModelFacts(config.models),
@@ -85,12 +95,13 @@ export function buildRuns(config: Config, { base, boxes, jobs, models, version }
     },
   });
   const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
-  return new ServeRuns({
+  const runs = new ServeRuns({
     ...shared,
     admit: { ...shared, plan, prepare, boxes },
     keys: stores.idempotency,
     orchestrator,
   });
+  return { runs, runners };
 }
 
 /** The configured models and the offline one. @param standIns take the place of those with the same id */

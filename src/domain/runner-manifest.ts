@@ -51,9 +51,11 @@ export const CONFIG_ITEM_TYPES = [
 /** Text by language code; `en` is always there. */
 export const labelSchema = z.record(z.string(), z.string());
 
-export const configItemSchema = z.strictObject({
-  id: z.string().optional(),
-  name: z.string().min(1),
+/** Fields that forms of other hosts know stay as they are. */
+export const configItemSchema = z.looseObject({
+  id: z.string().min(1).optional(),
+  /** The key of its value; an item without one only shows something. */
+  name: z.string().min(1).optional(),
   type: z.enum(CONFIG_ITEM_TYPES),
   label: labelSchema,
   description: labelSchema.optional(),
@@ -62,6 +64,14 @@ export const configItemSchema = z.strictObject({
   options: z.array(z.object({ name: z.string(), label: labelSchema })).optional(),
 });
 export type ConfigItem = z.infer<typeof configItemSchema>;
+
+/** What a config holds for an item; undefined where it holds nothing. */
+export function itemValue(
+  { name }: Pick<ConfigItem, "name">,
+  config: Readonly<Record<string, unknown>>,
+): unknown {
+  return name !== undefined && Object.hasOwn(config, name) ? config[name] : undefined;
+}
 
 /** What may stand between the slashes of a runner id (runs §1.1). */
 const idPartSchema = z.string().regex(/^[^\s/]+$/, "one or more characters without / and white space");

@@ -35,6 +35,7 @@ import {
   runFormDocSchema,
   runListSchema,
 } from "./schemas/run-bodies.js";
+import { runnerMetadataSchema } from "./schemas/runner-bodies.js";
 import {
   deleteSession,
   deleteSessionFile,
@@ -211,6 +212,16 @@ export const openLink = contract({
   errors: ["file.not_found", "file.range_invalid"],
 });
 
+export const listRunners = contract({
+  method: "get",
+  path: "/v1/runners",
+  access: "admin",
+  summary: "The runners there are, and the form of each one's config.",
+  query: noQuery,
+  answers: { 200: json("Options to choose from, and a form for each that has one.", runnerMetadataSchema) },
+  errors: [],
+});
+
 export const getHealth = contract({
   method: "get",
   path: "/healthz",
@@ -301,6 +312,7 @@ export const CONTRACTS: readonly RouteContract[] = [
   getJobOutput,
   openTerminal,
   getBoxStatus,
+  listRunners,
   getHealth,
   getReadiness,
   getMetrics,

@@ -25,6 +25,7 @@ import { type BoxRoutesDeps, boxStatusRoute } from "./routes/boxes.js";
 import { createRunRoute } from "./routes/create-run.js";
 import { fileRoutes } from "./routes/files.js";
 import { operationRoutes } from "./routes/operations.js";
+import { type RunnerRoutesDeps, runnersRoute } from "./routes/runners.js";
 import { runRoutes } from "./routes/runs.js";
 import { sessionExecRoute } from "./routes/session-exec.js";
 import { sessionFileRoutes } from "./routes/session-files.js";
@@ -54,6 +55,7 @@ export interface AppDeps {
   readonly files: FileService;
   readonly sessions: SessionService;
   readonly boxes: BoxRoutesDeps["boxes"];
+  readonly runners: RunnerRoutesDeps["runners"];
   readonly probeParts: ProbeParts;
   readonly metrics: Metrics;
   readonly logger: Logger;
@@ -81,7 +83,7 @@ const HEADERS: HelmetOptions = {
 };
 
 export function createApp(deps: AppDeps): HttpApp {
-  const { runs, files, sessions, boxes, metrics, logger, clock, ids, settings } = deps;
+  const { runs, files, sessions, boxes, runners, metrics, logger, clock, ids, settings } = deps;
   const contexts = new RequestContexts();
   const keys = new KeyRing(settings.keys);
   const streams = new OpenStreams(settings.eventStreams);
@@ -116,6 +118,7 @@ export function createApp(deps: AppDeps): HttpApp {
       ...sessionJobRoutes(shared),
       sessionTerminalRoute({ ...shared, upgrades }),
       boxStatusRoute({ boxes }),
+      runnersRoute({ runners }),
       ...operationRoutes({ runs, readiness, metrics, version: settings.version, publicUrl }),
     ],
     {

@@ -1,6 +1,6 @@
 /** Checks the config of a runner by what its own schema says of each item: type, options, required (runs §4.2, §5.5). */
 import { findAccessFaults } from "../domain/access-switches.js";
-import type { ConfigItem } from "../domain/runner-manifest.js";
+import { type ConfigItem, itemValue } from "../domain/runner-manifest.js";
 import { isEmptySelection } from "../domain/selector-values.js";
 
 type Config = Readonly<Record<string, unknown>>;
@@ -11,7 +11,8 @@ export function findSchemaFaults(schema: readonly ConfigItem[], config: Config):
 }
 
 function findItemFaults(item: ConfigItem, config: Config): readonly string[] {
-  const value = Object.hasOwn(config, item.name) ? config[item.name] : undefined;
+  if (item.name === undefined) return [];
+  const value = itemValue(item, config);
   if (isEmptySelection(value ?? null)) {
     const isMissing = item.required === true && (item.default ?? null) === null;
     return isMissing ? [`${item.name} is required: ${ALLOWED[item.type]}.`] : [];

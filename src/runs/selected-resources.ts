@@ -1,12 +1,12 @@
 /** Ids that a runner config selects, found by walking the runner's own schema; no runner is special-cased (runs §4.4). */
 import type { RunnerConfig } from "../domain/binding.js";
-import type { ConfigItem } from "../domain/runner-manifest.js";
+import { type ConfigItem, itemValue } from "../domain/runner-manifest.js";
 import { isEmptySelection } from "../domain/selector-values.js";
 
 /** Language and rerank models, in order of the schema; an id may come twice. */
 export function selectedModels(config: RunnerConfig, schema: readonly ConfigItem[]): readonly string[] {
   return schema.flatMap((item) => {
-    const value = config[item.name];
+    const value = itemValue(item, config);
     switch (item.type) {
       case "model-fallback-selector":
         return fallbackSelection(value);
@@ -27,7 +27,7 @@ export function selectedKnowledgeBases(
 ): readonly string[] {
   return schema.flatMap((item) => {
     if (item.type !== "knowledge-base-multi-selector" && item.type !== "select-knowledge-bases") return [];
-    const value: unknown = config[item.name];
+    const value = itemValue(item, config);
     return Array.isArray(value) ? value.flatMap(selection) : [];
   });
 }

@@ -33,6 +33,7 @@ export const PINNED_ROUTES: readonly string[] = [
   "GET /v1/sessions/:id/jobs/:job/output admin",
   "GET /v1/sessions/:id/terminal admin",
   "GET /v1/boxes/status client",
+  "GET /v1/runners admin",
   "GET /healthz public",
   "GET /readyz public",
   "GET /metrics admin",

@@ -392,7 +392,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "FLOW-16",
     rule: "runs §21.6",
     says: "runner not found; not authorised / handled / INTERRUPT with the fitting notice each",
-    issue: 4,
   },
   {
     id: "FLOW-17",

@@ -20,6 +20,7 @@ import type { FakeCommand } from "../fakes/fake-box-commands.js";
 import { FakeClock } from "../fakes/fake-clock.js";
 import { FakeRunService } from "../fakes/fake-run-service.js";
 import { KeptLogger } from "../fakes/kept-logger.js";
+import { ScriptedRunner } from "../fakes/scripted-runner.js";
 
 export const ADMIN_KEY = "admin-key-canary-0123456789abcdefgh";
 export const CLIENT_KEY = "client-key-canary-0123456789abcdefg";
@@ -102,6 +103,7 @@ export async function startHttpService(options: HttpServiceOptions = {}): Promis
     files,
     sessions,
     boxes,
+    runners: { listUncached: async () => [new ScriptedRunner()] },
     probeParts: async () => service.parts,
     metrics: quietMetrics,
     logger,

@@ -74,6 +74,10 @@ describe("findSchemaFaults", () => {
     expect(faultsOf({ type: "integer" }, 1.5)).toEqual([expect.stringContaining("1.5")]);
   });
 
+  it("asks nothing of an item without a name", () => {
+    expect(findSchemaFaults([{ label, type: "integer", required: true }], {})).toEqual([]);
+  });
+
   it("is strict with switches that widen access, declared or not", () => {
     expect(findSchemaFaults([], { "enable-all-tools": "true" })).toEqual([
       'enable-all-tools must be true or false, but "true" was given.',
