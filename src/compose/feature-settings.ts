@@ -83,9 +83,9 @@ export function toJobsSettings({ jobs }: Config): JobsSettings {
 
 export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {
   const byId = new Map(
-    pipelines.map(({ id, runner, runner_config, policy, deadline, events }) => [
+    pipelines.map(({ id, runner, runner_config, policy, state, deadline, events }) => [
       id,
-      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, deadlineSec: deadline, events },
+      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, state, deadlineSec: deadline, events },
     ]),
   );
   return { defaultId, byId };

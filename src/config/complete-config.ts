@@ -1,6 +1,7 @@
 /** Makes the working configuration of checked settings: models and pipelines filled in, paths made absolute (api §8). */
 import { resolve } from "node:path";
 import { resourcePolicySchema } from "../domain/binding.js";
+import { stateSettingsSchema } from "../domain/state.js";
 import type { Config, Settings, StorageConfig } from "./config-schema.js";
 import type { Environment } from "./interpolate.js";
 import { DEMO_MODEL_ID } from "./model-settings.js";
@@ -69,6 +70,7 @@ function defaultPipeline(primary: string): PipelineConfig {
       },
     },
     policy: resourcePolicySchema.parse({}),
+    state: stateSettingsSchema.parse({}),
     deadline: null,
     events: ["message.received"],
   };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { resourcePolicySchema } from "../domain/binding.js";
 import { SERVED_EVENT_TYPES } from "../domain/event.js";
 import { isPluginRunnerId, LEGACY_RUNNER_NAMES, parseRunnerId } from "../domain/runner-id.js";
+import { stateSettingsSchema } from "../domain/state.js";
 
 const runnerIdSchema = z
   .string()
@@ -31,6 +32,9 @@ export const pipelineSchema = z.strictObject({
   }),
   policy: resourcePolicySchema.prefault({}).meta({
     description: "What runs may use besides what the runner config selects.",
+  }),
+  state: stateSettingsSchema.prefault({}).meta({
+    description: "What the runner may keep from run to run.",
   }),
   deadline: z.int().min(1).max(3600).nullable().default(null).meta({
     description: "End of a run after its start; null = `runs.deadline_sec`.",

@@ -1,5 +1,6 @@
 /** A saved pairing of a pipeline with a runner and its config (runs §5). */
 import { z } from "zod";
+import type { StateSettings } from "./state.js";
 import { toolSourceSchema } from "./tool.js";
 
 /** Runner config as it is written: checked by the runner itself, walked by the host through the runner's schema. */
@@ -47,6 +48,7 @@ export interface Binding {
   readonly config: RunnerConfig;
   readonly configSource: "id" | "alias" | "legacy" | "none";
   readonly policy: ResourcePolicy;
+  readonly state: StateSettings;
   /** Seconds; null = the default of runs §19.1. */
   readonly deadlineSec: number | null;
 }

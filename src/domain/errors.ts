@@ -48,6 +48,7 @@ export const ERROR_CODES = {
   "host.not_found": { status: 404, retryable: false },
   "host.deadline_exceeded": { status: 504, retryable: true },
   "host.invalid_argument": { status: 400, retryable: false },
+  "host.payload_too_large": { status: 413, retryable: false },
 
   "model.rate_limited": { status: 429, retryable: true },
   "model.unavailable": { status: 502, retryable: true },

@@ -8,6 +8,7 @@ import type { BoxState, BoxStatus } from "../domain/box.js";
 import type { HistoryPage } from "../domain/history.js";
 import type { SessionId } from "../domain/ids.js";
 import type { Message } from "../domain/message.js";
+import type { StateKeys } from "../domain/state.js";
 import type { JsonSchema, ToolOutcome } from "../domain/tool.js";
 import type { ChatChunk, ChatReply, ChatRequest } from "./chat-model.js";
 import type { CallOptions } from "./options.js";
@@ -54,6 +55,31 @@ export interface ImageBytes {
   readonly sizeBytes: number;
 }
 
+export interface StateRef {
+  /** Of state: `conversation`, `actor`, `subject`, `runner`. Of storage: `plugin`, `workspace`. */
+  readonly scope: string;
+  readonly key: string;
+}
+
+/**
+ * Values that outlive the run (runs §16). Every method throws ServiceError `host.unauthorized` for a scope that is not
+ * enabled, `host.not_found` for one whose identity this run does not have, and `host.invalid_argument` for a scope that
+ * does not exist and for a key that cannot be one.
+ */
+export interface KeyValueAccess {
+  /** @returns null when there is no such key */
+  get(ref: StateRef, options: CallOptions): Promise<unknown>;
+  /** @throws ServiceError `host.payload_too_large` above 256 KiB of JSON, `host.invalid_argument` for what is no JSON */
+  set(entry: StateRef & { readonly value: unknown }, options: CallOptions): Promise<void>;
+  /** At most 100 keys, sorted. */
+  list(
+    page: { readonly scope: string; readonly prefix?: string | undefined },
+    options: CallOptions,
+  ): Promise<StateKeys>;
+  /** @returns false when there was none */
+  delete(ref: StateRef, options: CallOptions): Promise<boolean>;
+}
+
 export interface RunHost {
   /** `invoke_llm`: needs the operation `invoke` on that model. */
   invokeModel(call: ModelCall, options: CallOptions): Promise<ChatReply>;
@@ -81,6 +107,10 @@ export interface RunHost {
   getPrompt(options: CallOptions): Promise<readonly Message[]>;
   /** `history_page` of the run's own conversation; without a cursor the newest page (runs §17). */
   historyPage(request: HistoryRequest, options: CallOptions): Promise<HistoryPage>;
+  /** `state_get`, `state_set`, `state_list`, `state_delete`. */
+  readonly state: KeyValueAccess;
+  /** `storage_get` and so on: values of the runner's package, or of the tenant. */
+  readonly storage: KeyValueAccess;
   /** Bytes of an image attachment of this run, or null where they are not kept or above `maxBytes`. */
   readImage(reference: string, maxBytes: number, options: CallOptions): Promise<ImageBytes | null>;
   boxStatus(options: CallOptions): Promise<BoxStatus>;

@@ -2,17 +2,21 @@
 import type { Binding } from "../domain/binding.js";
 import type { Conversation } from "../domain/event.js";
 import type { Resources } from "../domain/resources.js";
-import type { AvailableApi, DeliveryHints, RunContext } from "../domain/run-context.js";
+import type { DeliveryHints, RunContext } from "../domain/run-context.js";
 import type { RunnerDescriptor } from "../domain/runner-manifest.js";
 import { frozenCopy } from "../lib/frozen-copy.js";
 import type { RunRecord } from "../ports/run-store.js";
+import { availableApis } from "./available-apis.js";
 import { conversationId } from "./conversation-key.js";
+import { permittedScopes } from "./state-places.js";
 
 export interface ContextInputs {
   readonly run: RunRecord;
   readonly binding: Binding;
   readonly descriptor: RunnerDescriptor;
   readonly resources: Resources;
+  /** Snapshot of the permitted scopes (runs §16). */
+  readonly state: RunContext["state"];
   /** Unix milliseconds. */
   readonly deadlineAt: number;
   readonly hostVersion: string;
@@ -51,7 +55,7 @@ export function buildContext(inputs: ContextInputs): RunContext {
     delivery: deliveryOf(inputs),
     resources: inputs.resources,
     context: historyOf(inputs),
-    state: {},
+    state: inputs.state,
     runtime: runtimeOf(inputs),
     config: { ...binding.config },
     adapter: { extra: { params: { ...run.params }, metadata: {} } },
@@ -98,7 +102,14 @@ function historyOf(inputs: ContextInputs): RunContext["context"] {
       messages_complete: false,
       reason: "The runner pulls its history.",
     },
-    available_apis: availableApis(inputs),
+    available_apis: availableApis({
+      permissions: inputs.descriptor.permissions,
+      resources: inputs.resources,
+      scopes: permittedScopes(inputs.binding.state, run.trigger.event_type),
+      hasConversation,
+      hasBox: run.session !== null,
+      canExport: inputs.canExport,
+    }),
   };
 }
 
@@ -131,27 +142,5 @@ function conversationOf({ chat, params, tenant }: RunRecord): Conversation | nul
     sender_id,
     bot_id,
     workspace_id: tenant,
-  };
-}
-
-/** What the host offers this run (runs §10.3, §10.4). */
-function availableApis({ run, descriptor, canExport }: ContextInputs): Record<AvailableApi, boolean> {
-  const hasConversation = run.chat !== null;
-  return {
-    prompt_get: false,
-    history_page: hasConversation && descriptor.permissions.history.includes("page"),
-    history_search: false,
-    event_get: false,
-    event_page: false,
-    state: false,
-    storage: false,
-    steering_pull: false,
-    run_get: false,
-    run_list: false,
-    run_events_page: false,
-    run_cancel: false,
-    ledger_write: false,
-    box: run.session !== null,
-    box_export_paths: run.session !== null && canExport,
   };
 }

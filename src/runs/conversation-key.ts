@@ -19,8 +19,15 @@ export function conversationKey(
   pipeline: string,
   params: Readonly<Record<string, unknown>>,
 ): string {
-  const conversation = statedId(chat, params) ?? [chat.launcher_type, chat.launcher_id];
-  return JSON.stringify([chat.bot_id, pipeline, conversation, chat.thread_id]);
+  return JSON.stringify([chat.bot_id, pipeline, conversationParts(chat, params), chat.thread_id]);
+}
+
+/** What tells a conversation from all others of its bot: the id that was stated, else the parts of the launcher. */
+export function conversationParts(
+  chat: Chat,
+  params: Readonly<Record<string, unknown>>,
+): string | readonly string[] {
+  return statedId(chat, params) ?? [chat.launcher_type, chat.launcher_id];
 }
 
 /** Stands for the conversation of a run without one: it shares queue and history with no other event. */

@@ -1,4 +1,5 @@
 /** Which variables of a request reach a runner (runs §13). */
+import { isPlainJson } from "../lib/plain-json.js";
 
 const SECRET_WORDS = ["secret", "token", "key", "password", "credential"];
 const MAX_DEPTH = 64;
@@ -15,14 +16,4 @@ export function filterParams(variables: Readonly<Record<string, unknown>>): Reco
 function isHarmlessName(name: string): boolean {
   const lower = name.toLowerCase();
   return !name.startsWith("_") && !SECRET_WORDS.some((word) => lower.includes(word));
-}
-
-function isPlainJson(value: unknown, depth: number): boolean {
-  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value !== "object" || depth === 0) return false;
-  if (Array.isArray(value)) return value.every((item) => isPlainJson(item, depth - 1));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return false;
-  return Object.values(value).every((item) => isPlainJson(item, depth - 1));
 }

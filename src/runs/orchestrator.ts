@@ -1,7 +1,7 @@
 /** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
 import type { Binding } from "../domain/binding.js";
 import { ServiceError, toServiceError } from "../domain/errors.js";
-import type { RunnerResult } from "../domain/result.js";
+import type { RunnerResult, RunWarning } from "../domain/result.js";
 import { isTerminal } from "../domain/run.js";
 import type { RunContext } from "../domain/run-context.js";
 import type { Logger } from "../ports/logger.js";
@@ -19,6 +19,7 @@ import { type RecordEventDeps, recordEvent } from "./record-event.js";
 import { type RecorderDeps, RunRecorder } from "./record-run.js";
 import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
+import { takeResult } from "./take-result.js";
 import { untilStopped } from "./until-stopped.js";
 
 export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
@@ -35,6 +36,11 @@ export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
     readonly canExport: boolean;
   };
 }
+
+const STATE_CUT: RunWarning = {
+  code: "state.cut",
+  message: "The state is too large for the context: some entries are left out, and can be read one by one.",
+};
 
 /** Milliseconds that a runner with the capability `interrupt` has to end by itself (runs §2.2). */
 const INTERRUPT_GRACE_MS = 5000;
@@ -102,7 +108,7 @@ export class Orchestrator {
     const { plan, active, host, recorder } = parts;
     for (const warning of plan.warnings) await recorder.warn(warning);
     const { descriptor } = plan.runner;
-    const context = this.#context(run, parts);
+    const context = await this.#context(run, parts);
     const { streaming, interrupt } = descriptor.capabilities;
     const normaliser = new ResultNormaliser({ runId: run.id, streaming });
     const claimed = new ClaimedFiles(this.#deps.host.files, run);
@@ -111,18 +117,28 @@ export class Orchestrator {
     for await (const raw of untilStopped(results, options)) {
       const { result, warnings } = normaliser.take(raw);
       for (const warning of warnings) await recorder.warn(warning);
-      if (result !== null) await takeResult(result, claimed, recorder);
+      if (result !== null) await takeResult({ recorder, claimed, state: host.state }, result);
       if (recorder.progress.verdict !== null) return;
     }
   }
 
-  #context(
+  async #context(
     run: RunRecord,
-    { plan, deadlineAt, place }: { plan: RunPlan; deadlineAt: number; place: PlaceInHistory },
-  ): RunContext {
+    parts: {
+      plan: RunPlan;
+      host: LiveHost;
+      recorder: RunRecorder;
+      deadlineAt: number;
+      place: PlaceInHistory;
+    },
+  ): Promise<RunContext> {
+    const { plan, host, recorder, deadlineAt, place } = parts;
     const { hostVersion, maxFileBytes, canExport } = this.#deps.settings;
+    const { state, isCut } = await host.readState();
+    if (isCut) await recorder.warn(STATE_CUT);
     return buildContext({
       run,
+      state,
       binding: plan.binding,
       descriptor: plan.runner.descriptor,
       resources: plan.resources,
@@ -218,14 +234,4 @@ async function* runRunner(run: () => AsyncIterable<RunnerResult>): AsyncGenerato
 
 function hasBroken({ code }: ServiceError): boolean {
   return code === "runner.error" || code === "internal";
-}
-
-/** A message with a file that it may not carry is refused as a whole (runs §18.8). */
-async function takeResult(result: RunnerResult, claimed: ClaimedFiles, recorder: RunRecorder): Promise<void> {
-  const fileIds = result.type === "message.completed" ? (result.data.file_ids ?? []) : [];
-  if (await claimed.claim(fileIds)) return recorder.take(result);
-  return recorder.warn({
-    code: "result.file_refused",
-    message: `A message is refused: of its files ${fileIds.join(", ").slice(0, 500)} one is not of this run, or was used before.`,
-  });
 }

@@ -111,7 +111,6 @@ export class RunRecorder {
       case "run.failed":
         return this.#fail(result.data);
       case "state.updated":
-        return this.warn({ code: "state.unavailable", message: "This service keeps no runner state yet." });
       case "action.requested":
         return this.emit(result.type, result.data);
       default:

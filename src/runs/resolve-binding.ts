@@ -3,6 +3,7 @@ import type { Binding, ResourcePolicy, RunnerConfig } from "../domain/binding.js
 import { ServiceError } from "../domain/errors.js";
 import type { EventType } from "../domain/event.js";
 import { runnerAliases } from "../domain/runner-id.js";
+import type { StateSettings } from "../domain/state.js";
 
 /** A pipeline entry of the config file, already checked (api §8). */
 export interface Pipeline {
@@ -10,6 +11,7 @@ export interface Pipeline {
   readonly runnerId: string;
   readonly runnerConfigs: Readonly<Record<string, RunnerConfig>>;
   readonly policy: ResourcePolicy;
+  readonly state: StateSettings;
   readonly deadlineSec: number | null;
   /** Types of the events that it answers when they name no pipeline. */
   readonly events: readonly EventType[];
@@ -34,6 +36,7 @@ export function resolveBinding(pipelines: Pipelines, id: string | null): Binding
     runnerId: pipeline.runnerId,
     ...findConfig(pipeline),
     policy: pipeline.policy,
+    state: pipeline.state,
     deadlineSec: pipeline.deadlineSec,
   };
 }

@@ -13,6 +13,7 @@ import type {
   ModelCall,
   RunHost,
 } from "../../src/ports/run-host.js";
+import { FakeKeyValues } from "./fake-key-values.js";
 
 export interface FakeTool {
   readonly effect?: ToolEffect;
@@ -46,6 +47,8 @@ export class FakeRunHost implements RunHost {
   readonly modelCalls: ModelCall[] = [];
   readonly toolCalls: { id: string; name: string; parameters: Readonly<Record<string, unknown>> }[] = [];
   readonly saved = new Map<string, string>();
+  readonly state = new FakeKeyValues();
+  readonly storage = new FakeKeyValues();
   readonly #parts: FakeHostParts;
   #hasBox = false;
 

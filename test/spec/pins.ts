@@ -83,6 +83,7 @@ export const PINNED_CODES: readonly string[] = [
   "host.not_found 404",
   "host.deadline_exceeded 504 again",
   "host.invalid_argument 400",
+  "host.payload_too_large 413",
   "model.rate_limited 429 again",
   "model.unavailable 502 again",
   "model.timeout 504 again",

@@ -149,7 +149,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-10",
     rule: "runs §10.4",
     says: "state enabled but no scopes listed / available_apis / `state` false",
-    issue: 4,
   },
   {
     id: "CTX-11",
@@ -252,27 +251,23 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-01",
     rule: "runs §16.3",
     says: "a value above 256 KiB of JSON / set / error, nothing stored",
-    issue: 4,
   },
   {
     id: "STATE-02",
     rule: "runs §16.1",
     says: "conversation scope without a conversation id / any access / unavailable; no shared key",
-    issue: 4,
   },
   {
     id: "STATE-03",
     rule: "runs §16.2",
     says: "two bindings of one runner, the same key / set / separate values",
-    issue: 4,
   },
   {
     id: "STATE-04",
     rule: "runs §16.2",
     says: "only the actor scope is enabled / conversation scope set / refused",
-    issue: 4,
   },
-  { id: "STATE-05", rule: "runs §16", says: "set, get, list, delete / called / round trip", issue: 4 },
+  { id: "STATE-05", rule: "runs §16", says: "set, get, list, delete / called / round trip" },
   { id: "STATE-06", rule: "runs §20.1", says: "a completed run / status to running / refused" },
   {
     id: "STATE-07",
@@ -336,7 +331,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "FLOW-06",
     rule: "runs §18.1, 18.3",
     says: "a valid `state.updated`, then an invalid one / streamed / stored and not part of the reply; dropped",
-    issue: 4,
   },
   {
     id: "FLOW-07",

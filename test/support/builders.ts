@@ -76,6 +76,7 @@ export function aPipeline(fields: Partial<Pipeline> = {}): Pipeline {
     runnerId: LOCAL_AGENT,
     runnerConfigs: { [LOCAL_AGENT]: {} },
     policy: aPolicy(),
+    state: { enable_state: true, scopes: null },
     deadlineSec: null,
     events: ["message.received"],
     ...fields,
@@ -97,6 +98,7 @@ export function aBinding(fields: Partial<Binding> = {}): Binding {
     config: {},
     configSource: "id",
     policy: aPolicy(),
+    state: { enable_state: true, scopes: null },
     deadlineSec: null,
     ...fields,
   };

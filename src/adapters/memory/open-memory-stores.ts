@@ -6,6 +6,7 @@ import { MemoryFileStore } from "./memory-file-store.js";
 import { MemoryIdempotencyStore } from "./memory-idempotency-store.js";
 import { MemoryRunStore } from "./memory-run-store.js";
 import { MemorySessionStore } from "./memory-session-store.js";
+import { MemoryStateStore } from "./memory-state-store.js";
 import { MemoryTranscriptStore } from "./memory-transcript-store.js";
 
 export interface MemoryStores {
@@ -15,6 +16,7 @@ export interface MemoryStores {
   readonly eventRecords: MemoryEventStore;
   readonly files: MemoryFileStore;
   readonly idempotency: MemoryIdempotencyStore;
+  readonly state: MemoryStateStore;
   readonly blobs: MemoryBlobStore;
 }
 
@@ -27,6 +29,7 @@ export function openMemoryStores(deps: { readonly clock: Clock }): MemoryStores 
     eventRecords: new MemoryEventStore(),
     files: new MemoryFileStore({ runs }),
     idempotency: new MemoryIdempotencyStore(),
+    state: new MemoryStateStore(),
     blobs: new MemoryBlobStore({ clock: deps.clock }),
   };
 }

@@ -4,6 +4,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { first } from "./migrations/0001-first.js";
 import { keyframes } from "./migrations/0002-keyframes.js";
 import { sessionNotes } from "./migrations/0003-session-notes.js";
+import { state } from "./migrations/0004-state.js";
 import { events } from "./migrations/0005-events.js";
 
 /** In order of their names; a name that is out in the world never changes. */
@@ -11,6 +12,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-first": first,
   "0002-keyframes": keyframes,
   "0003-session-notes": sessionNotes,
+  "0004-state": state,
   "0005-events": events,
 };
 

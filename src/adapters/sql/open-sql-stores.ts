@@ -4,6 +4,7 @@ import type { FileStore } from "../../ports/file-store.js";
 import type { IdempotencyStore } from "../../ports/idempotency-store.js";
 import type { RunStore } from "../../ports/run-store.js";
 import type { SessionStore } from "../../ports/session-store.js";
+import type { StateStore } from "../../ports/state-store.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import { migrate } from "./migrate.js";
 import type { SqlDatabase } from "./sql-database.js";
@@ -12,6 +13,7 @@ import { SqlFileStore } from "./sql-file-store.js";
 import { SqlIdempotencyStore } from "./sql-idempotency-store.js";
 import { SqlRunStore } from "./sql-run-store.js";
 import { SqlSessionStore } from "./sql-session-store.js";
+import { SqlStateStore } from "./sql-state-store.js";
 import { SqlTranscriptStore } from "./sql-transcript-store.js";
 
 export interface SqlStores extends AsyncDisposable {
@@ -21,6 +23,7 @@ export interface SqlStores extends AsyncDisposable {
   readonly eventRecords: EventStore;
   readonly files: FileStore;
   readonly idempotency: IdempotencyStore;
+  readonly state: StateStore;
   /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
   ping(): Promise<void>;
 }
@@ -43,6 +46,7 @@ export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
     eventRecords: new SqlEventStore({ database }),
     files: new SqlFileStore({ database }),
     idempotency: new SqlIdempotencyStore({ database }),
+    state: new SqlStateStore({ database }),
     ping: async () => {
       await database.db.selectFrom("counter").select("name").limit(1).execute();
     },

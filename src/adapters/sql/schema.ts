@@ -146,6 +146,16 @@ export interface IdempotencyKeyTable {
   created_at: number;
 }
 
+export interface StateTable {
+  tenant: string;
+  scope_key: string;
+  key: string;
+  /** Written and read as it is: the value is the runner's. */
+  value_json: string;
+  size_bytes: number;
+  updated_at: number;
+}
+
 export interface Schema {
   counter: CounterTable;
   run: RunTable;
@@ -157,4 +167,5 @@ export interface Schema {
   event_record: EventRecordTable;
   file: FileTable;
   idempotency_key: IdempotencyKeyTable;
+  state: StateTable;
 }

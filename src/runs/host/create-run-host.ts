@@ -9,15 +9,21 @@ import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { RunHost } from "../../ports/run-host.js";
 import type { RunRecord } from "../../ports/run-store.js";
+import type { StateStore } from "../../ports/state-store.js";
 import type { NativeTool } from "../../ports/tool.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import type { RunPlan } from "../plan-run.js";
 import { planSession } from "../plan-session.js";
 import type { RunRecorder } from "../record-run.js";
+import { stateIdentity } from "../state-identity.js";
+import { permittedScopes } from "../state-places.js";
+import type { KeyValues } from "./key-values.js";
 import { ModelCalls } from "./model-calls.js";
 import { readHistory } from "./read-history.js";
 import { RunBox, type RunBoxDeps } from "./run-box.js";
 import { RunGate } from "./run-gate.js";
+import { RunState } from "./run-state.js";
+import type { StateSnapshot } from "./state-snapshot.js";
 import { ToolCalls } from "./tool-calls.js";
 
 export interface HostDeps {
@@ -25,6 +31,7 @@ export interface HostDeps {
   readonly nativeTools: ReadonlyMap<string, NativeTool>;
   readonly transcripts: TranscriptStore;
   readonly files: FileStore;
+  readonly state: StateStore;
   readonly box: RunBoxDeps;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -37,6 +44,9 @@ export interface HostDeps {
 /** The host of one run, and what the orchestrator needs of it at the end. */
 export interface LiveHost {
   readonly api: RunHost;
+  /** For state that a runner updates by a result; the rules are those of the call. */
+  readonly state: KeyValues;
+  readState(): Promise<StateSnapshot>;
   usage(): Usage;
   attachments(): RunRecord["attachments"];
   /** Closes the host, lists the outbox and lets the box go. */
@@ -68,7 +78,10 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     requireEngine: (options) => deps.box.boxes.requireEngine(options),
     timeoutMs: deps.toolTimeoutMs,
   });
+  const kept = stateOf(deps, { run, plan, gate });
   const api: RunHost = {
+    state: kept.state,
+    storage: kept.storage,
     invokeModel: (call, options) => models.invoke(call, options),
     streamModel: (call, options) => models.stream(call, options),
     getToolDetail: (name) => tools.detail(name),
@@ -91,6 +104,8 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
   };
   return {
     api,
+    state: kept.state,
+    readState: () => kept.snapshot(),
     usage: () => models.usage,
     attachments: () => box.attachments,
     leave: async () => {
@@ -98,6 +113,23 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       return box.leave();
     },
   };
+}
+
+function stateOf(
+  { state: store, clock }: HostDeps,
+  { run, plan, gate }: Pick<HostOf, "run" | "plan"> & { readonly gate: RunGate },
+): RunState {
+  const { binding, runner, resources } = plan;
+  const { plugin_author: author, plugin_name: plugin } = runner.descriptor;
+  return new RunState(
+    { gate, store, clock },
+    {
+      identity: stateIdentity(run),
+      scopes: permittedScopes(binding.state, "message.received"),
+      storage: resources.storage,
+      packageId: `${author}/${plugin}`,
+    },
+  );
 }
 
 /** As at the admission of the message. */

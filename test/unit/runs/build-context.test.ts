@@ -21,6 +21,7 @@ function inputs(fields: Partial<ContextInputs> = {}): ContextInputs {
     binding: aBinding(),
     descriptor: aDescriptor(),
     resources: someResources({ models: [WINDOWED], tools: [aTool()] }),
+    state: {},
     deadlineAt: 1_700_000_300_000,
     hostVersion: "1.2.3",
     place: { eventSeq: 7, transcriptSeq: 12, latestSeq: 12, hasHistory: true },
@@ -135,10 +136,17 @@ describe("buildContext", () => {
 
   it("offers what there is, and says false of all the rest", () => {
     const boxed = aRun({ session: { id: "ses_1", key: "person_42" } });
-    expect(offered({})).toEqual(["history_page"]);
-    expect(offered({ run: boxed })).toEqual(["history_page", "box", "box_export_paths"]);
-    expect(offered({ run: boxed, canExport: false })).toEqual(["history_page", "box"]);
-    expect(offered({ descriptor: aDescriptor({ permissions: {} }) })).toEqual([]);
+    expect(offered({})).toEqual(["history_page", "state"]);
+    expect(offered({ run: boxed })).toEqual(["history_page", "state", "box", "box_export_paths"]);
+    expect(offered({ run: boxed, canExport: false })).toEqual(["history_page", "state", "box"]);
+    expect(offered({ descriptor: aDescriptor({ permissions: {} }) })).toEqual(["state"]);
+  });
+
+  it("shows the state as it was read, and offers none where the binding enables none", () => {
+    const state = { conversation: { mood: "good" }, actor: {} };
+    expect(buildContext(inputs({ state })).state).toEqual(state);
+    const binding = aBinding({ state: { enable_state: false, scopes: null } });
+    expect(offered({ binding })).toEqual(["history_page"]);
   });
 
   it("is a frozen copy: neither side can change the other", () => {

@@ -329,11 +329,10 @@ describe("RunRecorder", () => {
       expect(await types()).toEqual(["warning", "warning", "warning"]);
     });
 
-    it("warns that state is not kept", async () => {
+    it("shows what was put into the state, which is no part of the reply", async () => {
       await take({ type: "state.updated", data: { scope: "actor", key: "k", value: 1 }, run_id });
-      expect(recorder.progress.warnings).toEqual([
-        { code: "state.unavailable", message: "This service keeps no runner state yet." },
-      ]);
+      expect(await types()).toEqual(["state.updated"]);
+      expect(recorder.progress).toMatchObject({ text: "", warnings: [], hasCompleteMessage: false });
     });
 
     it("carries a hundred warnings of bounded length, and says that there were more", async () => {

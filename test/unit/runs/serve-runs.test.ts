@@ -92,6 +92,7 @@ describe("ServeRuns: admission", () => {
     await using _closing = world;
     const ids = [await send(world, "One"), await send(world, "One")];
     expect(new Set(ids).size).toBe(2);
+    await tick();
     held.release("One");
   });
 });

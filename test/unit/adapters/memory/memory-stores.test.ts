@@ -7,6 +7,7 @@ import { describeFileStore } from "../../../contracts/file-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
+import { describeStateStore } from "../../../contracts/state-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { opened } from "../../../support/opened.js";
@@ -19,6 +20,7 @@ describeTranscriptStore("memory", async () => opened(stores().transcripts));
 describeEventStore("memory", async () => opened(stores().eventRecords));
 describeFileStore("memory", async () => opened(stores()));
 describeIdempotencyStore("memory", async () => opened(stores().idempotency));
+describeStateStore("memory", async () => opened(stores().state));
 describeBlobStore("memory", async () => {
   const clock = new FakeClock();
   const blobs = new MemoryBlobStore({ clock });

@@ -14,6 +14,7 @@ import {
 } from "../../../support/records.js";
 
 const event = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T00:00:00.000Z" };
+const place = { tenant: "main", scopeKey: "runner:1" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
 
 const scope = { tenant: "main", conversation: "conversation-1" };
@@ -54,6 +55,11 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["files.listByRun", ({ files }) => files.listByRun("main", "run_1")],
   ["files.listOlderThan", ({ files }) => files.listOlderThan(2_000, 9)],
   ["files.isReferenced", ({ files }) => files.isReferenced("b".repeat(64))],
+  ["state.get", ({ state }) => state.get(place, "a")],
+  ["state.getAll", ({ state }) => state.getAll(place, ["a", "b"])],
+  ["state.set", ({ state }) => state.set(place, { key: "a", json: "1" }, 1_000)],
+  ["state.list", ({ state }) => state.list(place, { prefix: "a", limit: 9 })],
+  ["state.delete", ({ state }) => state.delete(place, "a")],
   ["idempotency.claim", ({ idempotency }) => idempotency.claim(anIdempotencyRecord(), 0)],
   ["idempotency.replace", ({ idempotency }) => idempotency.replace(anIdempotencyRecord(), "run_1")],
 ];

@@ -8,6 +8,7 @@ import { describeFileStore } from "../../../contracts/file-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
+import { describeStateStore } from "../../../contracts/state-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
 import { type Opened, opened } from "../../../support/opened.js";
 
@@ -35,4 +36,5 @@ for (const { name, open } of [
   describeEventStore(name, () => open((stores) => stores.eventRecords));
   describeFileStore(name, () => open((stores) => stores));
   describeIdempotencyStore(name, () => open((stores) => stores.idempotency));
+  describeStateStore(name, () => open((stores) => stores.state));
 }
