@@ -1,5 +1,6 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
 import type { ReuseKey } from "../../box/reuse-key.js";
+import type { HistoryPage } from "../../domain/history.js";
 import type { Usage } from "../../domain/usage.js";
 import type { SecretMask } from "../../lib/secret-mask.js";
 import type { ChatModel } from "../../ports/chat-model.js";
@@ -7,7 +8,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { FileStore } from "../../ports/file-store.js";
 import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
-import type { RunHost } from "../../ports/run-host.js";
+import type { HistoryRequest, RunHost } from "../../ports/run-host.js";
 import type { RunRecord } from "../../ports/run-store.js";
 import type { StateStore } from "../../ports/state-store.js";
 import type { NativeTool } from "../../ports/tool.js";
@@ -60,6 +61,11 @@ export interface HostOf {
   readonly signal: AbortSignal;
 }
 
+/** What stands before a call, and what it is judged by. */
+interface Gated extends Pick<HostOf, "run" | "plan"> {
+  readonly gate: RunGate;
+}
+
 export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: HostOf): LiveHost {
   const gate = new RunGate({ runId: run.id, signal, logger: deps.logger });
   const box = new RunBox(deps.box, {
@@ -90,11 +96,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       gate.check();
       return [];
     },
-    historyPage: async (request) => {
-      gate.check();
-      if (!plan.runner.descriptor.permissions.history.includes("page")) throw gate.refuse("history_page");
-      return readHistory(deps.transcripts, run, request);
-    },
+    historyPage: (request) => historyPage(deps, { run, plan, gate }, request),
     readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
     boxStatus: (options) => box.status(options),
     acquireBox: (request, options) => box.acquire(request, options),
@@ -115,10 +117,17 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
   };
 }
 
-function stateOf(
-  { state: store, clock }: HostDeps,
-  { run, plan, gate }: Pick<HostOf, "run" | "plan"> & { readonly gate: RunGate },
-): RunState {
+async function historyPage(
+  { transcripts }: HostDeps,
+  { run, plan, gate }: Gated,
+  request: HistoryRequest,
+): Promise<HistoryPage> {
+  gate.check();
+  if (!plan.runner.descriptor.permissions.history.includes("page")) throw gate.refuse("history_page");
+  return readHistory(transcripts, run, request);
+}
+
+function stateOf({ state: store, clock }: HostDeps, { run, plan, gate }: Gated): RunState {
   const { binding, runner, resources } = plan;
   const { plugin_author: author, plugin_name: plugin } = runner.descriptor;
   return new RunState(
