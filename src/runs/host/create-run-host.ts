@@ -134,7 +134,7 @@ function stateOf({ state: store, clock }: HostDeps, { run, plan, gate }: Gated):
     { gate, store, clock },
     {
       identity: stateIdentity(run),
-      scopes: permittedScopes(binding.state, "message.received"),
+      scopes: permittedScopes(binding.state, run.trigger.event_type),
       storage: resources.storage,
       packageId: `${author}/${plugin}`,
     },

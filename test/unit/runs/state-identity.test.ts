@@ -25,6 +25,23 @@ describe("stateIdentity", () => {
     expect(byParams.conversation).toEqual(byChat.conversation);
   });
 
+  it("knows actor and subject of an event that came from no chat, and no conversation", () => {
+    const trigger = {
+      event_type: "friend.request_received" as const,
+      event_time: 1,
+      source_event_type: null,
+      actor: { actor_type: "user", id: "9", name: null },
+      subject: { type: "friend_request", id: "f1", data: {} },
+      data: {},
+    };
+    expect(stateIdentity(aRun({ chat: null, trigger }))).toMatchObject({
+      bot: null,
+      conversation: null,
+      actor: { type: "user", id: "9" },
+      subject: { type: "friend_request", id: "f1" },
+    });
+  });
+
   it.each([null, ""])("knows no actor where the sender is %o", (sender_id) => {
     expect(stateIdentity(aRun({ chat: aChat({ sender_id }) })).actor).toBeNull();
   });

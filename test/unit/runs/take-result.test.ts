@@ -91,6 +91,41 @@ describe("takeResult: state", () => {
   });
 });
 
+describe("takeResult: a run without a conversation", () => {
+  const trigger = {
+    event_type: "friend.request_received" as const,
+    event_time: 1,
+    source_event_type: null,
+    actor: { actor_type: "user", id: "9", name: null },
+    subject: { type: "friend_request", id: null, data: {} },
+    data: {},
+  };
+
+  it("keeps the state of the runner, and nothing of a conversation", async () => {
+    const results = [
+      updated({ scope: "runner", key: "a", value: 1 }),
+      updated({ scope: "conversation", key: "a", value: 1 }),
+      completed(),
+    ];
+    const state = { enable_state: true, scopes: ["conversation" as const, "runner" as const] };
+    const runner = new ScriptedRunner({ results });
+    await using world = aRunWorld({ runner, pipelines: [aPipeline({ state })] });
+    const run = await world.execute(aRun({ chat: null, trigger }));
+    expect(run.warnings).toEqual([
+      { code: "state.refused", message: textLike(/this run has no conversation/) },
+    ]);
+    await world.execute(aRun({ id: "run_2", chat: null, trigger }));
+    expect(runner.contexts.map((context) => context.state)).toEqual([{ runner: {} }, { runner: { a: 1 } }]);
+  });
+
+  it("opens conversation and actor to other events than messages, where the binding names no scopes", async () => {
+    const runner = new ScriptedRunner();
+    await using world = aRunWorld({ runner });
+    await world.execute(aRun({ chat: null, trigger }));
+    expect(runner.contexts[0]?.state).toEqual({ actor: {} });
+  });
+});
+
 describe("takeResult: others", () => {
   it("leaves what needs no store but the ledger to the recorder", async () => {
     const results = [{ type: "action.requested" as const, data: { action: "wave" } }, completed()];
