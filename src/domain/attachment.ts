@@ -12,7 +12,7 @@ export const attachmentSchema = z.object({
   /** `attachment-0`, `attachment-1`, … in the order of the metadata (box §7.2). */
   reference: z.string(),
   type: attachmentTypeSchema,
-  source: z.enum(["url", "base64", "upload"]),
+  source: z.enum(["url", "base64", "upload", "message_chain"]),
   url: z.string().nullable(),
   id: z.string().nullable(),
   name: z.string().nullable(),

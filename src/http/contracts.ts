@@ -1,6 +1,7 @@
 /** Every route of the service, as clients see it; the OpenAPI document is made from this list (api). */
 import { z } from "zod";
 import { contract, EVENTS_TYPE, FILE_BYTES, FORM_TYPE, JSON_TYPE, json, noQuery } from "./contract-parts.js";
+import { createEvent } from "./event-contracts.js";
 import {
   getJob,
   getJobOutput,
@@ -288,6 +289,7 @@ export const CONTRACTS: readonly RouteContract[] = [
   cancelRun,
   retryRun,
   acknowledgeDelivery,
+  createEvent,
   uploadFile,
   listFiles,
   getFile,

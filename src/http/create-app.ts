@@ -22,6 +22,7 @@ import { answerError } from "./report-error.js";
 import { RequestContexts } from "./request-contexts.js";
 import { logRequests } from "./request-log.js";
 import { type BoxRoutesDeps, boxStatusRoute } from "./routes/boxes.js";
+import { createEventRoute } from "./routes/create-event.js";
 import { createRunRoute } from "./routes/create-run.js";
 import { fileRoutes } from "./routes/files.js";
 import { operationRoutes } from "./routes/operations.js";
@@ -111,6 +112,7 @@ export function createApp(deps: AppDeps): HttpApp {
     [
       createRunRoute(shared),
       ...runRoutes(shared),
+      createEventRoute(shared),
       ...fileRoutes({ files, formLimits, publicUrl }),
       ...sessionRoutes(shared),
       ...sessionFileRoutes({ ...shared, maxFileBytes: settings.inbound.maxFileBytes }),

@@ -64,7 +64,8 @@ export async function admitMessage(
   const conversation = chat === null ? loneKey(id) : conversationKey(chat, binding.pipeline, params);
   checkRoom(conversation);
   const { text, contents } = request;
-  const prepared = await prepareInput(deps.prepare, { tenant, text, contents }, options);
+  const messageChain = "event" in request ? request.messageChain : [];
+  const prepared = await prepareInput(deps.prepare, { tenant, text, contents, messageChain }, options);
   const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
   return {
     id,

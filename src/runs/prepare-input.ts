@@ -10,6 +10,7 @@ import type { FileStore } from "../ports/file-store.js";
 import type { CallOptions } from "../ports/options.js";
 import { SNIFFED_BYTES, type SniffMimeType } from "../ports/sniff-mime-type.js";
 import type { IncomingContent } from "./run-request.js";
+import { findSameFile, type SeenFile } from "./same-file.js";
 
 export interface PreparedInput {
   readonly input: RunInput;
@@ -21,6 +22,7 @@ export interface GivenInput {
   readonly tenant: string;
   readonly text: string | null;
   readonly contents: readonly IncomingContent[];
+  readonly messageChain?: readonly IncomingContent[] | undefined;
 }
 
 export interface PrepareDeps {
@@ -36,30 +38,90 @@ const UNKNOWN_TYPE = "application/octet-stream";
 
 type IncomingAttachment = Extract<IncomingContent, { type: "attachment" }>;
 
+/** One file, and all that it was seen as. */
+interface Entry {
+  readonly item: IncomingAttachment;
+  readonly seen: readonly SeenFile[];
+  readonly stored: StoredAttachment;
+}
+
 /** @throws ServiceError `file.not_found` when a `file_id` is not one of the tenant */
 export async function prepareInput(
   deps: PrepareDeps,
-  { tenant, text, contents: given }: GivenInput,
+  { tenant, text, contents: given, messageChain = [] }: GivenInput,
   options: CallOptions,
 ): Promise<PreparedInput> {
   const contents: ContentItem[] = [];
-  const attachments: Attachment[] = [];
-  const outcomes: AttachmentOutcome[] = [];
-  const sources: AttachmentSource[] = [];
-  for (const item of given) {
+  const entries: Entry[] = [];
+  for (const { item, isInChain } of inOrder(text, given, messageChain)) {
     if (item.type === "text") {
       contents.push({ type: "text", text: item.text });
       continue;
     }
-    const index = attachments.length;
     const stored = await tellType(deps, await storeAttachment(deps, tenant, item), options);
-    const reference = `attachment-${index}`;
-    contents.push({ type: "attachment", reference });
-    attachments.push(describe(reference, item, stored));
-    outcomes.push(firstOutcome(index, item, stored));
-    sources.push(stored.source);
+    const file = seenAs(item, stored, isInChain);
+    const index = findSameFile(
+      entries.map(({ seen }) => seen),
+      file,
+    );
+    const same = entries[index];
+    if (same !== undefined) {
+      entries[index] = merge(same, file, stored);
+      continue;
+    }
+    contents.push({ type: "attachment", reference: referenceOf(entries.length) });
+    entries.push({ item, seen: [file], stored });
   }
-  return { input: { text, contents, attachments }, outcomes, sources };
+  return {
+    input: { text, contents, attachments: entries.map(describe) },
+    outcomes: entries.map(firstOutcome),
+    sources: entries.map(({ stored }) => stored.source),
+  };
+}
+
+/** The chain says in its own way what text and contents say; its words count only where they say nothing. */
+function inOrder(
+  text: string | null,
+  contents: readonly IncomingContent[],
+  chain: readonly IncomingContent[],
+): readonly { readonly item: IncomingContent; readonly isInChain: boolean }[] {
+  const isSilent = text === null && contents.every(({ type }) => type !== "text");
+  return [
+    ...contents.map((item) => ({ item, isInChain: false })),
+    ...chain.filter(({ type }) => type !== "text" || isSilent).map((item) => ({ item, isInChain: true })),
+  ];
+}
+
+function referenceOf(index: number): string {
+  return `attachment-${index}`;
+}
+
+function seenAs(item: IncomingAttachment, stored: StoredAttachment, isInChain: boolean): SeenFile {
+  const { source } = item;
+  const kind = source.kind === "url" || source.kind === "base64" ? source.kind : "upload";
+  return {
+    type: item.kind,
+    source: isInChain ? "message_chain" : kind,
+    id: source.kind === "file" ? source.fileId : null,
+    url: source.kind === "url" ? source.url : null,
+    sha256: stored.source.kind === "blob" ? stored.source.sha256 : null,
+  };
+}
+
+/** Of two views of a file the one whose content is at hand counts; what it does not say the other one does. */
+function merge(entry: Entry, file: SeenFile, stored: StoredAttachment): Entry {
+  const isBetter = entry.stored.source.kind !== "blob" && stored.source.kind === "blob";
+  const [kept, other] = isBetter ? [stored, entry.stored] : [entry.stored, stored];
+  return {
+    ...entry,
+    seen: [...entry.seen, file],
+    stored: {
+      source: kept.source,
+      name: kept.name ?? other.name,
+      mimeType: kept.mimeType ?? other.mimeType,
+      sizeBytes: kept.sizeBytes ?? other.sizeBytes,
+    },
+  };
 }
 
 interface StoredAttachment {
@@ -140,14 +202,13 @@ async function storeBase64(
   return { name, mimeType: mimeType ?? decoded.mimeType, source: { kind: "blob", ...blob }, sizeBytes };
 }
 
-function describe(reference: string, item: IncomingAttachment, stored: StoredAttachment): Attachment {
-  const { source } = item;
+function describe({ item, seen, stored }: Entry, index: number): Attachment {
   return {
-    reference,
+    reference: referenceOf(index),
     type: item.kind,
-    source: source.kind === "url" ? "url" : source.kind === "base64" ? "base64" : "upload",
-    url: source.kind === "url" ? source.url : null,
-    id: source.kind === "file" ? source.fileId : null,
+    source: seen[0]?.source ?? "upload",
+    url: seen.find(({ url }) => url !== null)?.url ?? null,
+    id: seen.find(({ id }) => id !== null)?.id ?? null,
     name: stored.name,
     mime_type: stored.mimeType,
     size: stored.sizeBytes,
@@ -155,7 +216,7 @@ function describe(reference: string, item: IncomingAttachment, stored: StoredAtt
   };
 }
 
-function firstOutcome(index: number, item: IncomingAttachment, stored: StoredAttachment): AttachmentOutcome {
+function firstOutcome({ item, stored }: Entry, index: number): AttachmentOutcome {
   const { source } = stored;
   return {
     index,

@@ -61,6 +61,8 @@ export interface GivenEvent {
 export interface EventRequest extends Omit<MessageRequest, "chat"> {
   /** Null = the event belongs to no conversation. */
   readonly chat: Chat | null;
+  /** The message as the platform holds it: a file that is also among the contents counts once (runs §11.2). */
+  readonly messageChain: readonly IncomingContent[];
   readonly event: GivenEvent;
 }
 

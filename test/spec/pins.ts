@@ -9,6 +9,7 @@ export const PINNED_ROUTES: readonly string[] = [
   "POST /v1/runs/:id/cancel client",
   "POST /v1/runs/:id/retry client",
   "POST /v1/runs/:id/deliveries/:file_id/ack client",
+  "POST /v1/events client",
   "POST /v1/files client",
   "GET /v1/files client",
   "GET /v1/files/:id client",

@@ -106,7 +106,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-02",
     rule: "runs §11",
     says: "a non-message event with subject data / context built / subject data kept; empty input text is fine",
-    issue: 4,
   },
   {
     id: "CTX-03",
@@ -137,7 +136,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-08",
     rule: "runs §11.2",
     says: "one image as base64 in the message chain and in the contents / attachments built / one entry with usable content",
-    issue: 4,
   },
   {
     id: "CTX-09",

@@ -53,7 +53,7 @@ export function anEvent(fields: Partial<GivenEvent> = {}): GivenEvent {
 }
 
 export function anEventRequest(fields: Partial<EventRequest> = {}): EventRequest {
-  return { ...aRequest(), text: null, event: anEvent(), ...fields };
+  return { ...aRequest(), text: null, messageChain: [], event: anEvent(), ...fields };
 }
 
 export function aPolicy(fields: Partial<ResourcePolicy> = {}): ResourcePolicy {

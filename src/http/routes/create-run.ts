@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { ServiceError } from "../../domain/errors.js";
 import type { FileService } from "../../runs/file-service.js";
 import type { IncomingContent, MessageRequest } from "../../runs/run-request.js";
-import type { Admission, RunService } from "../../runs/run-service.js";
+import { type AnswerDeps, answerAdmission, readIdempotencyKey } from "../answer-admission.js";
 import { createRun } from "../contracts.js";
 import { attachmentKind, toIncoming } from "../incoming-content.js";
 import { parseInput } from "../parse-input.js";
@@ -11,17 +11,10 @@ import { takeRunToken } from "../rate-limit.js";
 import { type JsonReader, refuseCostlyJson } from "../read-json.js";
 import { type FormFile, type FormLimits, readForm } from "../read-multipart.js";
 import { type Exchange, implement, type Route } from "../route.js";
-import {
-  type CreateRun,
-  createRunSchema,
-  idempotencyHeaderSchema,
-  runFormSchema,
-} from "../schemas/run-bodies.js";
-import { type StreamRunDeps, streamRun } from "../stream-run.js";
+import { type CreateRun, createRunSchema, runFormSchema } from "../schemas/run-bodies.js";
 import type { TokenBuckets } from "../token-bucket.js";
 
-export interface CreateRunDeps extends StreamRunDeps {
-  readonly runs: RunService;
+export interface CreateRunDeps extends AnswerDeps {
   readonly files: Pick<FileService, "stage">;
   readonly json: JsonReader;
   readonly formLimits: FormLimits;
@@ -43,26 +36,8 @@ export function createRunRoute(deps: CreateRunDeps): Route {
     const request = toMessageRequest(received, key);
     const admission = await deps.runs.admit(request, exchange.caller, { signal: exchange.signal });
     exchange.context.runId = admission.run.id;
-    await answerAdmission(deps, exchange, { admission, body: received.body });
+    await answerAdmission(deps, exchange, { admission, wanted: received.body });
   });
-}
-
-async function answerAdmission(
-  deps: CreateRunDeps,
-  exchange: Exchange,
-  { admission, body }: { readonly admission: Admission; readonly body: CreateRun },
-): Promise<void> {
-  const { run, queued } = admission;
-  const { response, caller, signal } = exchange;
-  if (!body.stream && (!body.wait || queued)) {
-    response.status(202).json(run);
-    return;
-  }
-  const leave = (): void => deps.runs.clientGone(run.id);
-  signal.addEventListener("abort", leave, { once: true });
-  if (signal.aborted) leave();
-  if (body.stream) await streamRun(deps, exchange, { id: run.id, after: 0 });
-  else response.status(200).json(await deps.runs.wait(caller, run.id, { signal }));
 }
 
 async function receive(deps: CreateRunDeps, exchange: Exchange): Promise<Received> {
@@ -123,12 +98,6 @@ function refuseEmptyInput({ input }: CreateRun, files: number): void {
       hint: "Give input.text, input.contents or a file part.",
     },
   );
-}
-
-function readIdempotencyKey({ request }: Exchange): string | null {
-  const given = request.headers["idempotency-key"];
-  const headers = given === undefined ? {} : { "idempotency-key": given };
-  return parseInput(idempotencyHeaderSchema, headers, "headers")["idempotency-key"] ?? null;
 }
 
 function toMessageRequest({ body, files, hash }: Received, key: string | null): MessageRequest {

@@ -2,11 +2,19 @@ import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { RunRecord } from "../../../src/ports/run-store.js";
 import { admitMessage, repeatRun } from "../../../src/runs/admit-message.js";
-import type { Caller, IncomingContent, MessageRequest } from "../../../src/runs/run-request.js";
+import type { Caller, EventRequest, IncomingContent, MessageRequest } from "../../../src/runs/run-request.js";
 import { nativeTools } from "../../../src/tools/native/index.js";
 import { CountingIds } from "../../fakes/counting-ids.js";
 import { ScriptedRunner } from "../../fakes/scripted-runner.js";
-import { aChat, aPipeline, aPolicy, aRequest, CALLER } from "../../support/builders.js";
+import {
+  aChat,
+  anEvent,
+  anEventRequest,
+  aPipeline,
+  aPolicy,
+  aRequest,
+  CALLER,
+} from "../../support/builders.js";
 import { proves } from "../../support/proves.js";
 import { anOutcome, aRun } from "../../support/records.js";
 import { aRunWorld, NEVER, type RunWorld, sniffByName, type WorldOptions } from "../../support/run-world.js";
@@ -35,13 +43,17 @@ interface Admission {
 
 async function admit(
   world: RunWorld,
-  fields: Partial<MessageRequest> = {},
+  fields: Partial<MessageRequest> | EventRequest = {},
   { id = "run_1", caller = CALLER, checkRoom = () => undefined }: Admission = {},
 ): Promise<RunRecord> {
   const { plan, boxes, clock, stores } = world;
   const prepare = { ...stores, sniffMimeType: sniffByName, maxFileBytes: 1000 };
   const deps = { plan, boxes, clock, prepare, ids: new CountingIds() };
-  return admitMessage(deps, { id, request: aRequest(fields), caller, checkRoom }, { signal: NEVER });
+  return admitMessage(
+    deps,
+    { id, request: "event" in fields ? fields : aRequest(fields), caller, checkRoom },
+    { signal: NEVER },
+  );
 }
 
 describe("admitMessage", () => {
@@ -212,5 +224,70 @@ describe("repeatRun", () => {
       ["pending", null],
       ["refused", "too large"],
     ]);
+  });
+});
+
+describe("admitMessage, given an event", () => {
+  const LISTENERS = [
+    aPipeline(),
+    aPipeline({ id: "door", events: ["group.member_joined", "friend.request_received"] }),
+  ];
+
+  it("makes a run of the pipeline that listens, with what the event says", async () => {
+    await using world = aRunWorld({ pipelines: LISTENERS });
+    const subject = { type: null, id: "g1", data: { role: "guest" } };
+    const event = anEvent({ time: 1_700_000_000_250, subject, data: { count: 2, raw: {} } });
+    const run = await admit(world, anEventRequest({ event, text: null }));
+    expect(run).toMatchObject({
+      pipeline: "door",
+      chat: aChat(),
+      input: { text: null, contents: [], attachments: [] },
+      trigger: {
+        event_type: "group.member_joined",
+        event_time: 1_700_000_000.25,
+        actor: { id: "42" },
+        subject: { type: "group", id: "g1", data: { role: "guest" } },
+        data: { count: 2 },
+      },
+    });
+  });
+
+  it("stands in the conversation of its chat, with the messages of that pipeline", async () => {
+    await using world = aRunWorld({ pipelines: LISTENERS });
+    const event = await admit(world, anEventRequest());
+    const message = await admit(world, { pipeline: "door" }, { id: "run_2" });
+    expect(event.conversation).toBe(message.conversation);
+  });
+
+  it("stands alone without a chat: each event for itself", async () => {
+    await using world = aRunWorld({ pipelines: LISTENERS });
+    const checked: string[] = [];
+    const checkRoom = (conversation: string): void => void checked.push(conversation);
+    const lone = anEventRequest({ chat: null, event: anEvent({ type: "friend.request_received" }) });
+    const first = await admit(world, lone, { checkRoom });
+    const second = await admit(world, lone, { id: "run_2", checkRoom });
+    expect(first).toMatchObject({ chat: null, session: null });
+    expect(checked).toEqual([first.conversation, second.conversation]);
+    expect(first.conversation).not.toBe(second.conversation);
+    expect(first.eventId).not.toBe(second.eventId);
+  });
+
+  it("is refused where its box needs a chat, and gets one under a template that does without", async () => {
+    const lone = anEventRequest({ chat: null, pipeline: "default" });
+    await using chatty = aBoxWorld("{launcher_type}_{launcher_id}");
+    await expect(admit(chatty, lone)).rejects.toMatchObject({ code: "session.variable_missing" });
+    await using open = aBoxWorld("{event_type}");
+    expect((await admit(open, lone)).session).toMatchObject({ key: "group.member_joined" });
+  });
+
+  it("is refused where two pipelines listen", async () => {
+    await using world = aRunWorld({ pipelines: [aPipeline(), aPipeline({ id: "second" })] });
+    const event = anEvent({ type: "message.received" });
+    await expect(admit(world, anEventRequest({ event }))).rejects.toMatchObject({
+      code: "pipeline.ambiguous",
+    });
+    expect(await admit(world, anEventRequest({ event, pipeline: "second" }))).toMatchObject({
+      pipeline: "second",
+    });
   });
 });

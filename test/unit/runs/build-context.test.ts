@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { runContextSchema } from "../../../src/domain/run-context.js";
 import { buildContext, type ContextInputs } from "../../../src/runs/build-context.js";
-import { aBinding, aChat, aDescriptor, aTool, someResources } from "../../support/builders.js";
+import { buildTrigger } from "../../../src/runs/build-trigger.js";
+import { aBinding, aChat, aDescriptor, anEvent, aTool, someResources } from "../../support/builders.js";
 import { proves } from "../../support/proves.js";
 import { aRun } from "../../support/records.js";
 
@@ -132,6 +133,50 @@ describe("buildContext", () => {
     const context = buildContext(inputs({ run: aRun({ surface }) }));
     expect(context.delivery.supports_streaming).toBe(isStreaming);
     expect(context.runtime.metadata.streaming_supported).toBe(isStreaming);
+  });
+
+  it("keeps what an event is about, also where it says nothing and belongs to no conversation", () => {
+    proves("CTX-02");
+    const data = { role: "guest", tags: ["a", { deep: null }] };
+    const event = anEvent({ actor: null, subject: { type: null, id: "g1", data }, data: { count: 1 } });
+    const trigger = buildTrigger(event, { id: "run_1", chat: null, createdAt: 1_000 });
+    for (const text of ["", null]) {
+      const input = { text, contents: [], attachments: [] };
+      const context = buildContext(inputs({ run: aRun({ chat: null, trigger, input }) }));
+      expect(runContextSchema.safeParse(context).error).toBeUndefined();
+      expect(context).toMatchObject({
+        trigger: { type: "group.member_joined", source: "rest", timestamp: 1 },
+        conversation: null,
+        actor: { actor_type: "system", id: null },
+        subject: { type: "group", id: "g1", data },
+        event: { event_type: "group.member_joined", data: { count: 1 } },
+        input,
+        delivery: { reply_target: null },
+        runtime: { metadata: { bot_id: null } },
+      });
+    }
+  });
+
+  it("tells where the run stands in what is kept", () => {
+    expect(buildContext(inputs()).context).toMatchObject({
+      latest_cursor: "12",
+      event_seq: 7,
+      transcript_seq: 12,
+      has_history_before: true,
+    });
+    const place = { eventSeq: 8, transcriptSeq: null, latestSeq: null, hasHistory: false };
+    expect(buildContext(inputs({ place })).context).toMatchObject({
+      latest_cursor: null,
+      event_seq: 8,
+      transcript_seq: null,
+      has_history_before: false,
+    });
+    expect(buildContext(inputs({ run: aRun({ chat: null }) })).context).toMatchObject({
+      conversation_id: null,
+      thread_id: null,
+      latest_cursor: null,
+      has_history_before: false,
+    });
   });
 
   it("offers what there is, and says false of all the rest", () => {

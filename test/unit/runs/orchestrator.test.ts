@@ -6,6 +6,7 @@ import { findUnansweredCalls } from "../../../src/domain/history.js";
 import { isTerminal, runSchema, TERMINAL_EVENTS } from "../../../src/domain/run.js";
 import type { RunHost } from "../../../src/ports/run-host.js";
 import type { RunRecord } from "../../../src/ports/run-store.js";
+import { buildTrigger } from "../../../src/runs/build-trigger.js";
 import { nativeTools } from "../../../src/tools/native/index.js";
 import {
   completed,
@@ -16,7 +17,7 @@ import {
   type ScriptedResult,
   ScriptedRunner,
 } from "../../fakes/scripted-runner.js";
-import { aDescriptor, aPipeline, aPolicy, LOCAL_AGENT } from "../../support/builders.js";
+import { aDescriptor, anEvent, aPipeline, aPolicy, LOCAL_AGENT } from "../../support/builders.js";
 import { proves } from "../../support/proves.js";
 import { aFile, aRun, aTranscriptItem } from "../../support/records.js";
 import { aRunWorld, NEVER, type RunWorld, type WorldOptions } from "../../support/run-world.js";
@@ -85,6 +86,42 @@ describe("Orchestrator: a run that completes", () => {
     expect(await world.transcriptOf("conversation-1")).toEqual([
       { message: { role: "user", content: "Plot the table." }, partial: false },
       { message: { role: "assistant", content: "Hi" }, partial: false },
+    ]);
+  });
+
+  it("has the event recorded before the user's message, and both before the runner starts", async () => {
+    const runner = new ScriptedRunner();
+    await using world = aRunWorld({ runner });
+    await world.execute(aRun());
+    const page = { direction: "forward" as const, from: null, limit: 9 };
+    const scope = { tenant: "main", conversation: "conversation-1" };
+    const [event] = await world.stores.eventRecords.page(scope, page);
+    const [entry] = await world.stores.transcripts.page("main", "conversation-1", page);
+    expect(event).toMatchObject({ run_id: "run_1", event_id: "host:1", summary: "Plot the table." });
+    expect(runner.contexts[0]?.context).toMatchObject({
+      event_seq: event?.sequence,
+      transcript_seq: entry?.sequence,
+      latest_cursor: String(entry?.sequence),
+    });
+  });
+
+  it("calls no runner and keeps nothing registered where the event cannot be recorded", async () => {
+    const runner = new ScriptedRunner();
+    await using world = aRunWorld({ runner });
+    world.stores.eventRecords.append = () => Promise.reject(new Error("The store is gone."));
+    const run = await world.execute(aRun());
+    expect(run).toMatchObject({ state: "failed", error: { code: "internal" } });
+    expect(runner.contexts).toEqual([]);
+    expect(world.active.size).toBe(0);
+    expect(await world.transcriptOf("conversation-1")).toEqual([]);
+  });
+
+  it("writes an event that is no message as none of the user's", async () => {
+    const trigger = buildTrigger(anEvent(), { id: "run_1", chat: null, createdAt: 1_000 });
+    await using world = yielding(message("Welcome"), completed());
+    await world.execute(aRun({ trigger, input: { text: null, contents: [], attachments: [] } }));
+    expect(await world.transcriptOf("conversation-1")).toEqual([
+      { message: { role: "assistant", content: "Welcome" }, partial: false },
     ]);
   });
 

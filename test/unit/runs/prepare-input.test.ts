@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { openMemoryStores } from "../../../src/adapters/memory/open-memory-stores.js";
-import { prepareInput } from "../../../src/runs/prepare-input.js";
+import { type GivenInput, prepareInput } from "../../../src/runs/prepare-input.js";
 import type { IncomingContent, IncomingSource } from "../../../src/runs/run-request.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
+import { proves } from "../../support/proves.js";
 import { aFile } from "../../support/records.js";
 import { NEVER, sniffByName } from "../../support/run-world.js";
 
@@ -23,9 +24,11 @@ describe("prepareInput", () => {
   });
 
   const prepare = (contents: readonly IncomingContent[], text: string | null = null) =>
+    prepareAll({ contents, text });
+  const prepareAll = (given: Partial<GivenInput>) =>
     prepareInput(
       { ...stores, sniffMimeType: sniffByName, maxFileBytes: 10 },
-      { tenant: "main", text, contents },
+      { tenant: "main", text: null, contents: [], ...given },
       { signal: NEVER },
     );
   const bytesOf = async (sha256: string): Promise<string> => {
@@ -184,5 +187,58 @@ describe("prepareInput", () => {
       outcomes: [],
       sources: [],
     });
+  });
+
+  it("makes one entry of an image that is in the message chain and in the contents, with its content at hand", async () => {
+    proves("CTX-08");
+    const image = { kind: "image", name: "a.png" };
+    const { input, outcomes, sources } = await prepareAll({
+      contents: [anAttachment(base64("pixels"), image)],
+      messageChain: [{ type: "text", text: "See" }, anAttachment(base64("pixels"), image)],
+    });
+    expect(input.attachments).toMatchObject([
+      { reference: "attachment-0", type: "image", source: "base64", mime_type: "image/png", path: null },
+    ]);
+    expect(input.contents).toEqual([
+      { type: "attachment", reference: "attachment-0" },
+      { type: "text", text: "See" },
+    ]);
+    expect(outcomes).toMatchObject([{ index: 0, state: "pending", bytes: 6 }]);
+    const [source] = sources;
+    expect(sources).toHaveLength(1);
+    expect(source?.kind === "blob" && (await bytesOf(source.sha256))).toBe("pixels");
+  });
+
+  it("keeps the same file twice from one source as two", async () => {
+    const twice = [anAttachment(base64("a")), anAttachment(base64("a"))];
+    expect((await prepare(twice)).sources).toHaveLength(2);
+    expect((await prepareAll({ messageChain: twice })).sources).toHaveLength(2);
+    expect((await prepareAll({ contents: twice, messageChain: twice })).sources).toHaveLength(2);
+  });
+
+  it("takes the content of a file from the source that has it, and the name from the one that says it", async () => {
+    await using file = await stores.blobs.stage();
+    await file.write(Buffer.from("abc"));
+    const { sha256, sizeBytes } = await file.commit();
+    await stores.files.register([aFile({ id: "file_9", sha256, sizeBytes, name: "report.csv" })]);
+    const { input, sources } = await prepareAll({
+      contents: [anAttachment({ kind: "url", url: "https://example.com/a" }, { name: null })],
+      messageChain: [anAttachment({ kind: "url", url: "https://example.com/a" }, { name: "a.csv" })],
+    });
+    expect(input.attachments).toMatchObject([{ url: "https://example.com/a", name: "a.csv" }]);
+    expect(sources).toEqual([{ kind: "url", url: "https://example.com/a" }]);
+    const both = await prepareAll({
+      contents: [anAttachment(base64("abc"), { name: null })],
+      messageChain: [anAttachment({ kind: "file", fileId: "file_9" }, { name: null })],
+    });
+    expect(both.input.attachments).toMatchObject([{ id: "file_9", source: "base64", name: "report.csv" }]);
+  });
+
+  it("takes the words of the chain only where text and contents say none", async () => {
+    const messageChain: IncomingContent[] = [{ type: "text", text: "chain" }];
+    expect((await prepareAll({ messageChain })).input.contents).toEqual(messageChain);
+    expect((await prepareAll({ messageChain, text: "" })).input.contents).toEqual([]);
+    const contents: IncomingContent[] = [{ type: "text", text: "own" }];
+    expect((await prepareAll({ messageChain, contents })).input.contents).toEqual(contents);
   });
 });
