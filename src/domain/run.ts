@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { attachmentOutcomeSchema } from "./attachment.js";
 import { deliverySchema } from "./delivery.js";
+import { ServiceError } from "./errors.js";
 import { chatSchema } from "./event.js";
 import { runIdSchema, sessionIdSchema } from "./ids.js";
 import { finishReasonSchema, warningSchema } from "./result.js";
@@ -18,12 +19,23 @@ export const RUN_STATES = [
   "cancelled",
   "timeout",
 ] as const;
-export type RunState = (typeof RUN_STATES)[number];
+export const runStateSchema = z.enum(RUN_STATES);
+export type RunState = z.infer<typeof runStateSchema>;
 export type TerminalState = "completed" | "failed" | "cancelled" | "timeout";
 export type OpenState = Exclude<RunState, TerminalState>;
 
 export function isTerminal(state: RunState): state is TerminalState {
   return state === "completed" || state === "failed" || state === "cancelled" || state === "timeout";
+}
+
+/** @throws ServiceError `request.invalid` for a text that is no state, or one that only a run's end may write */
+export function toOpenState(text: string): OpenState {
+  const state = runStateSchema.safeParse(text).data;
+  if (state !== undefined && !isTerminal(state)) return state;
+  const open = RUN_STATES.filter((name) => !isTerminal(name)).join(", ");
+  throw new ServiceError("request.invalid", `"${text.slice(0, 100)}" is no state of a run that goes on.`, {
+    hint: `Take one of ${open}.`,
+  });
 }
 
 /** Clients see `created`, `queued` and `claimed` as `queued` (runs §20.1). */

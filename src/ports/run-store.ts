@@ -3,6 +3,9 @@
  * - A terminal state never changes; `finish` on a terminal run changes nothing and says so.
  * - Events of a run are numbered 1..n without gaps; the terminal event and the terminal state are written in one
  *   transaction. An append to a terminal run is refused.
+ * - A queued run is claimed by one worker for a time. Each claim raises the run's epoch, and whoever writes under a claim
+ *   names its epoch: once another claim stands, such a write changes nothing (design §6). Without an epoch it is a
+ *   write of the service's own, about a run that nobody has claimed.
  */
 import type { AttachmentOutcome, AttachmentSource } from "../domain/attachment.js";
 import type { Chat, RunInput, Trigger } from "../domain/event.js";
@@ -47,6 +50,20 @@ export interface RunRecord {
   readonly finishReason: FinishReason | null;
   readonly warnings: readonly RunWarning[];
   readonly error: RunError | null;
+  /** What others keep with the run; also a terminal run takes more of it (runs §20.1). */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Claims so far; 0 = the run was never claimed. */
+  readonly epoch: number;
+  /** Who works on the run, and until when (Unix milliseconds) unless renewed; null while nobody does. */
+  readonly claim: { readonly worker: string; readonly expiresAt: number } | null;
+}
+
+/** A worker at a time; times are Unix milliseconds. */
+export interface Claimant {
+  readonly worker: string;
+  readonly now: number;
+  /** When the claim expires unless it is renewed. */
+  readonly expiresAt: number;
 }
 
 /** What may still change while a run is not terminal. */
@@ -104,19 +121,43 @@ export interface RunStore {
   list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]>;
   /** Where the newest `limit` runs of a session came from: one entry a run that has a chat, newest first. */
   listChats(tenant: string, session: SessionId, limit: number): Promise<readonly RunChat[]>;
-  /** @returns false when the run is terminal: nothing was changed. A terminal state is `finish`'s to write. */
-  update(id: RunId, change: RunChange): Promise<boolean>;
-  /** @returns the event with its number; null when the run is terminal already */
-  appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null>;
-  /** Oldest first. */
+  /**
+   * @returns false when the run is terminal or claimed anew: nothing was changed. A terminal state is `finish`'s to write.
+   * @throws ServiceError `request.invalid` for a state that there is not
+   */
+  update(id: RunId, change: RunChange, epoch?: number): Promise<boolean>;
+  /** @returns the event with its number; null when the run is terminal already or claimed anew */
+  appendEvent(id: RunId, event: NewRunEvent, epoch?: number): Promise<RunEvent | null>;
   /** Number of the newest event; 0 while there is none, and for an unknown run. */
   lastSequence(id: RunId): Promise<number>;
+  /** Oldest first. */
   eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]>;
   /**
    * Writes outcome and terminal event in one transaction. `event` gets the record as it will stand, so that its data
-   * can be the run object. @returns null when the run was terminal already
+   * can be the run object. @returns null when the run was terminal already, or claimed anew
    */
-  finish(id: RunId, outcome: RunOutcome, event: (record: RunRecord) => NewRunEvent): Promise<RunEvent | null>;
+  finish(
+    id: RunId,
+    outcome: RunOutcome,
+    event: (record: RunRecord) => NewRunEvent,
+    epoch?: number,
+  ): Promise<RunEvent | null>;
+  /** Adds to what is kept with a run, terminal or not; a name that is there takes the new value. @returns false for an unknown run */
+  mergeMetadata(id: RunId, metadata: Readonly<Record<string, unknown>>): Promise<boolean>;
+  /**
+   * Takes a queued run, or one whose claim has expired (runs §20.3). Of a conversation one run is claimed at a time.
+   * @returns the run under its new epoch; null when it is not to be had
+   */
+  claim(id: RunId, by: Claimant): Promise<RunRecord | null>;
+  /** Prolongs every claim of the worker that has not expired. @returns the runs that are still its own */
+  renew(by: Claimant): Promise<readonly RunId[]>;
+  /** Gives a claimed run that has not begun back to the queue. @returns false when the claim has expired or is another's */
+  release(id: RunId, epoch: number, now: number): Promise<boolean>;
+  /**
+   * Runs that nobody seems to work for, oldest first: queued since before a time, or with a claim that has expired
+   * (Unix milliseconds).
+   */
+  listAdrift(now: number, queuedBefore: number): Promise<readonly RunRecord[]>;
   /** Runs that are not terminal, oldest first: what a start finds of the process before (runs §20.4). */
   listOpen(): Promise<readonly RunRecord[]>;
   /** A delivery that failed turns `completed` into `failed` (box §9.6); every other terminal state stays. */

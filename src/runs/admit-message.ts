@@ -121,6 +121,9 @@ function untouched(createdAt: number) {
     finishReason: null,
     warnings: [],
     error: null,
+    metadata: {},
+    epoch: 0,
+    claim: null,
   };
 }
 

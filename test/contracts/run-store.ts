@@ -1,7 +1,7 @@
 /** What every ledger promises (runs §20, ports/run-store.ts). */
 import { describe, expect, it } from "vitest";
 import type { RunId } from "../../src/domain/ids.js";
-import type { RunRecord, RunStore } from "../../src/ports/run-store.js";
+import type { RunChange, RunRecord, RunStore } from "../../src/ports/run-store.js";
 import { aChat } from "../support/builders.js";
 import type { Opened } from "../support/opened.js";
 import { proves } from "../support/proves.js";
@@ -44,6 +44,8 @@ export function describeRunStore(name: string, make: () => Promise<Opened<RunSto
     describeEvents(make);
     describeEnds(make);
     describeRetention(make);
+    describeClaims(make);
+    describeEpochs(make);
   });
 }
 
@@ -332,6 +334,25 @@ function describeEnds(make: () => Promise<Opened<RunStore>>): void {
     expect(await store.it.get("main", "run_1")).toMatchObject({ state: "completed", error: null });
   });
 
+  it("takes more of what is kept with a run also when it is terminal, and no state that there is not", async () => {
+    proves("STATE-07");
+    await using store = await make();
+    await store.it.create(aRun({ metadata: { first: 1, both: "old" } }));
+    await store.it.finish("run_1", anOutcome(), completed);
+    expect(await store.it.mergeMetadata("run_1", { both: "new", more: { list: [1] } })).toBe(true);
+    expect(await store.it.get("main", "run_1")).toEqual({
+      ...aRun(),
+      ...anOutcome(),
+      metadata: { first: 1, both: "new", more: { list: [1] } },
+    });
+    expect(await store.it.mergeMetadata("run_none", { a: 1 })).toBe(false);
+    for (const state of ["sleeping", "completed"]) {
+      const unknown: RunChange = JSON.parse(JSON.stringify({ state }));
+      await expect(store.it.update("run_1", unknown)).rejects.toMatchObject({ code: "request.invalid" });
+    }
+    expect(await store.it.get("main", "run_1")).toMatchObject({ state: "completed" });
+  });
+
   it("turns a completed run into a failed one when a delivery failed", async () => {
     await using store = await make();
     await store.it.create(aRun());
@@ -397,5 +418,116 @@ function describeRetention(make: () => Promise<Opened<RunStore>>): void {
     const second = await store.it.releaseAttachments(2_000, "Old.", 1);
     expect([...first, ...second].toSorted()).toEqual([blob.sha256, other.sha256]);
     expect(await store.it.releaseAttachments(2_000, "Old.", 1)).toEqual([]);
+  });
+}
+
+const one = { worker: "one", now: 1_000, expiresAt: 31_000 };
+const two = { worker: "two", now: 2_000, expiresAt: 32_000 };
+
+function describeClaims(make: () => Promise<Opened<RunStore>>): void {
+  it("gives a queued run to the first worker that claims it, and to no other", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    const claimed = { ...aRun(), state: "claimed", epoch: 1, claim: { worker: "one", expiresAt: 31_000 } };
+    expect(await Promise.all([store.it.claim("run_1", one), store.it.claim("run_1", two)])).toEqual([
+      claimed,
+      null,
+    ]);
+    expect(await store.it.get("main", "run_1")).toEqual(claimed);
+    expect(await store.it.claim("run_none", one)).toBeNull();
+  });
+
+  it("gives an expired claim to another worker under the next epoch", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.claim("run_1", one);
+    await store.it.update("run_1", { state: "running", startedAt: 1_500 }, 1);
+    expect(await store.it.claim("run_1", { ...two, now: 30_999 })).toBeNull();
+    const taken = await store.it.claim("run_1", { ...two, now: 31_000, expiresAt: 61_000 });
+    expect(taken).toMatchObject({ epoch: 2, startedAt: 1_500, claim: { worker: "two", expiresAt: 61_000 } });
+  });
+
+  it("lets nobody claim a run that was stored for another, or that has ended", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ id: "run_created", state: "created" }));
+    await store.it.create(aRun());
+    await store.it.finish("run_1", anOutcome(), completed);
+    expect(await store.it.claim("run_created", one)).toBeNull();
+    expect(await store.it.claim("run_1", one)).toBeNull();
+  });
+
+  it("claims one run of a conversation at a time", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.create(aRun({ id: "run_2" }));
+    await store.it.create(aRun({ id: "run_3", conversation: "conversation-2" }));
+    await store.it.create(aRun({ id: "run_4", tenant: "other" }));
+    const claims = await Promise.all(
+      (["run_1", "run_2", "run_3", "run_4"] as const).map((id) => store.it.claim(id, one)),
+    );
+    expect(claims.map((run) => run?.id ?? null)).toEqual(["run_1", null, "run_3", "run_4"]);
+    await store.it.finish("run_1", anOutcome(), completed, 1);
+    expect(await store.it.claim("run_2", two)).toMatchObject({ id: "run_2", epoch: 1 });
+  });
+
+  it("prolongs the claims of a worker that have not expired, and names them", async () => {
+    await using store = await make();
+    for (const id of ["run_1", "run_2", "run_3"] as const)
+      await store.it.create(aRun({ id, conversation: id }));
+    await store.it.claim("run_1", { ...one, expiresAt: 5_000 });
+    await store.it.claim("run_2", one);
+    await store.it.claim("run_3", two);
+    await store.it.update("run_2", { state: "running" }, 1);
+    expect(await store.it.renew({ ...one, now: 5_000, expiresAt: 40_000 })).toEqual(["run_2"]);
+    expect(await store.it.get("main", "run_1")).toMatchObject({ claim: { expiresAt: 5_000 } });
+    expect(await store.it.get("main", "run_2")).toMatchObject({ claim: { expiresAt: 40_000 } });
+    expect(await store.it.renew({ ...one, now: 40_000, expiresAt: 80_000 })).toEqual([]);
+  });
+
+  it("takes back a claim from its holder alone, and only before the run has begun", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.claim("run_1", one);
+    expect(await store.it.release("run_1", 2, 1_000)).toBe(false);
+    expect(await store.it.release("run_1", 1, 31_000)).toBe(false);
+    expect(await store.it.release("run_1", 1, 30_000)).toBe(true);
+    expect(await store.it.get("main", "run_1")).toEqual({ ...aRun(), epoch: 1 });
+    await store.it.claim("run_1", two);
+    await store.it.update("run_1", { state: "running" }, 2);
+    expect(await store.it.release("run_1", 2, 2_000)).toBe(false);
+  });
+
+  it("lists the runs that nobody works for, oldest first", async () => {
+    await using store = await make();
+    for (const id of ["run_expired", "run_waiting", "run_held", "run_old"] as const)
+      await store.it.create(aRun({ id, conversation: id }));
+    await store.it.create(aRun({ id: "run_new", createdAt: 9_000 }));
+    await store.it.create(aRun({ id: "run_steered", state: "created" }));
+    await store.it.create(aRun({ id: "run_unclaimed", state: "running" }));
+    await store.it.claim("run_expired", { ...one, expiresAt: 4_000 });
+    await store.it.claim("run_held", one);
+    await store.it.finish("run_old", anOutcome(), completed);
+    expect(ids(await store.it.listAdrift(4_000, 9_000))).toEqual([
+      "run_expired",
+      "run_waiting",
+      "run_unclaimed",
+    ]);
+    expect(ids(await store.it.listAdrift(3_999, 1_000))).toEqual(["run_unclaimed"]);
+  });
+}
+
+function describeEpochs(make: () => Promise<Opened<RunStore>>): void {
+  it("takes no write of a worker whose run was claimed anew", async () => {
+    await using store = await make();
+    await store.it.create(aRun());
+    await store.it.claim("run_1", { ...one, expiresAt: 1_500 });
+    expect(await store.it.appendEvent("run_1", started, 1)).toMatchObject({ sequence: 1 });
+    expect(await store.it.update("run_1", { state: "running" }, 1)).toBe(true);
+    await store.it.claim("run_1", two);
+    expect(await store.it.appendEvent("run_1", delta, 1)).toBeNull();
+    expect(await store.it.update("run_1", { model: "old" }, 1)).toBe(false);
+    expect(await store.it.finish("run_1", anOutcome({ message: null }), completed, 1)).toBeNull();
+    expect(await store.it.finish("run_1", anOutcome(), completed, 2)).toMatchObject({ sequence: 2 });
+    expect(await store.it.get("main", "run_1")).toEqual({ ...aRun(), ...anOutcome(), epoch: 2 });
   });
 }

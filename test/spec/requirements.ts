@@ -271,7 +271,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-07",
     rule: "runs §20.1",
     says: "a terminal run / extra metadata; an unknown status / merged; error",
-    issue: 4,
   },
   {
     id: "STATE-08",

@@ -44,6 +44,9 @@ const RUN: Omit<RunRecord, "trigger"> = {
   finishReason: null,
   warnings: [],
   error: null,
+  metadata: {},
+  epoch: 0,
+  claim: null,
 };
 
 export function aRun(fields: Partial<RunRecord> = {}): RunRecord {

@@ -1,7 +1,8 @@
 /** The ledger in memory: a double for tests that keeps the promises of the port. */
 import type { RunId, SessionId } from "../../domain/ids.js";
-import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
+import { isTerminal, type RunError, type RunEvent, toOpenState } from "../../domain/run.js";
 import type {
+  Claimant,
   NewRunEvent,
   RunChange,
   RunChat,
@@ -50,15 +51,16 @@ export class MemoryRunStore implements RunStore {
       .slice(0, limit);
   }
 
-  async update(id: RunId, change: RunChange): Promise<boolean> {
-    const run = this.#open(id);
+  async update(id: RunId, change: RunChange, epoch?: number): Promise<boolean> {
+    if (change.state !== undefined) toOpenState(change.state);
+    const run = this.#open(id, epoch);
     if (run === null) return false;
     run.record = { ...run.record, ...structuredClone(change) };
     return true;
   }
 
-  async appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null> {
-    const run = this.#open(id);
+  async appendEvent(id: RunId, event: NewRunEvent, epoch?: number): Promise<RunEvent | null> {
+    const run = this.#open(id, epoch);
     return run === null ? null : append(run, event);
   }
 
@@ -74,10 +76,11 @@ export class MemoryRunStore implements RunStore {
     id: RunId,
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
+    epoch?: number,
   ): Promise<RunEvent | null> {
-    const run = this.#open(id);
+    const run = this.#open(id, epoch);
     if (run === null) return null;
-    const record = { ...run.record, ...structuredClone(outcome) };
+    const record = { ...run.record, ...structuredClone(outcome), claim: null };
     const last = append(run, event(record));
     run.record = record;
     return last;
@@ -85,6 +88,43 @@ export class MemoryRunStore implements RunStore {
 
   async listOpen(): Promise<readonly RunRecord[]> {
     return this.#records().filter(({ state }) => !isTerminal(state));
+  }
+
+  async mergeMetadata(id: RunId, metadata: Readonly<Record<string, unknown>>): Promise<boolean> {
+    const run = this.#runs.get(id);
+    if (run === undefined) return false;
+    run.record = { ...run.record, metadata: { ...run.record.metadata, ...structuredClone(metadata) } };
+    return true;
+  }
+
+  async claim(id: RunId, { worker, now, expiresAt }: Claimant): Promise<RunRecord | null> {
+    const run = this.#runs.get(id);
+    if (run === undefined || !this.#isFree(run.record, now)) return null;
+    const epoch = run.record.epoch + 1;
+    run.record = { ...run.record, state: "claimed", epoch, claim: { worker, expiresAt } };
+    return run.record;
+  }
+
+  async renew({ worker, now, expiresAt }: Claimant): Promise<readonly RunId[]> {
+    const own = [...this.#runs.values()].filter(
+      ({ record }) => isHeld(record) && record.claim?.worker === worker && record.claim.expiresAt > now,
+    );
+    for (const run of own) run.record = { ...run.record, claim: { worker, expiresAt } };
+    return own.map(({ record }) => record.id);
+  }
+
+  async release(id: RunId, epoch: number, now: number): Promise<boolean> {
+    const run = this.#runs.get(id);
+    if (run?.record.state !== "claimed" || run.record.epoch !== epoch) return false;
+    if ((run.record.claim?.expiresAt ?? 0) <= now) return false;
+    run.record = { ...run.record, state: "queued", claim: null };
+    return true;
+  }
+
+  async listAdrift(now: number, queuedBefore: number): Promise<readonly RunRecord[]> {
+    return this.#records().filter((record) =>
+      record.state === "queued" ? record.createdAt < queuedBefore : isAdrift(record, now),
+    );
   }
 
   async failDelivered(id: RunId, error: RunError): Promise<void> {
@@ -118,10 +158,27 @@ export class MemoryRunStore implements RunStore {
     return Array.from(this.#runs.values(), ({ record }) => record);
   }
 
-  #open(id: RunId): StoredRun | null {
-    const run = this.#runs.get(id);
-    return run === undefined || isTerminal(run.record.state) ? null : run;
+  #isFree(record: RunRecord, now: number): boolean {
+    if (record.state !== "queued") return isAdrift(record, now);
+    const { tenant, conversation } = record;
+    return !this.#records().some(
+      (other) => other.tenant === tenant && other.conversation === conversation && isHeld(other),
+    );
   }
+
+  #open(id: RunId, epoch?: number): StoredRun | null {
+    const run = this.#runs.get(id);
+    if (run === undefined || isTerminal(run.record.state)) return null;
+    return epoch === undefined || run.record.epoch === epoch ? run : null;
+  }
+}
+
+function isHeld({ state }: RunRecord): boolean {
+  return state === "claimed" || state === "running";
+}
+
+function isAdrift(record: RunRecord, now: number): boolean {
+  return isHeld(record) && (record.claim?.expiresAt ?? 0) <= now;
 }
 
 function append(run: StoredRun, event: NewRunEvent): RunEvent {

@@ -6,6 +6,7 @@ import { keyframes } from "./migrations/0002-keyframes.js";
 import { sessionNotes } from "./migrations/0003-session-notes.js";
 import { state } from "./migrations/0004-state.js";
 import { events } from "./migrations/0005-events.js";
+import { ledger } from "./migrations/0006-ledger.js";
 
 /** In order of their names; a name that is out in the world never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -14,6 +15,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0003-session-notes": sessionNotes,
   "0004-state": state,
   "0005-events": events,
+  "0006-ledger": ledger,
 };
 
 /** @throws ServiceError `internal` when a migration fails, or when the database was written by a newer version */

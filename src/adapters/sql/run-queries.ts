@@ -68,20 +68,26 @@ export async function withAttachments(
 /**
  * Takes the next number of a run that is not terminal, in one statement, and stores the event under it.
  * @param trail what is known about the text that the run stored last
- * @returns the event, and the trail as it stands once the transaction is committed; null when the run is terminal
+ * @param facts.epoch of the claim under which it is written
+ * @returns the event, and the trail as it stands once the transaction is committed; null when the run is terminal or
+ * claimed anew
  */
 export async function appendEvent(
   db: Kysely<Schema>,
   id: RunId,
-  { event, trail: before }: { readonly event: NewRunEvent; readonly trail: DeltaTrail | null },
+  {
+    event,
+    trail: before,
+    epoch,
+  }: { readonly event: NewRunEvent; readonly trail: DeltaTrail | null; readonly epoch?: number | undefined },
 ): Promise<{ readonly stored: RunEvent; readonly trail: DeltaTrail | null } | null> {
-  const numbered = await db
+  let numbering = db
     .updateTable("run")
     .set((expression) => ({ last_sequence: expression("last_sequence", "+", 1) }))
     .where("id", "=", id)
-    .where("state", "in", OPEN_STATES)
-    .returning("last_sequence as sequence")
-    .executeTakeFirst();
+    .where("state", "in", OPEN_STATES);
+  if (epoch !== undefined) numbering = numbering.where("epoch", "=", epoch);
+  const numbered = await numbering.returning("last_sequence as sequence").executeTakeFirst();
   if (numbered === undefined) return null;
   const { type, data, timestamp } = event;
   const stored = { type, data, run_id: id, sequence: numbered.sequence, timestamp };

@@ -7,9 +7,17 @@ import {
   attachmentOutcomeSchema,
   attachmentSourceSchema,
 } from "../../domain/attachment.js";
+import { ServiceError } from "../../domain/errors.js";
 import { chatSchema, messageTrigger, runInputSchema, triggerSchema } from "../../domain/event.js";
 import { finishReasonSchema, warningSchema } from "../../domain/result.js";
-import { outboxEntrySchema, RUN_EVENT_TYPES, type RunEvent, runErrorSchema } from "../../domain/run.js";
+import {
+  outboxEntrySchema,
+  RUN_EVENT_TYPES,
+  type RunEvent,
+  runErrorSchema,
+  runStateSchema,
+  toOpenState,
+} from "../../domain/run.js";
 import { usageSchema } from "../../domain/usage.js";
 import type { RunChange, RunOutcome, RunRecord } from "../../ports/run-store.js";
 import type { PackedEvent } from "./delta-trail.js";
@@ -41,6 +49,10 @@ export function toRunRow(run: RunRecord, position: number): Insertable<RunTable>
     created_at: run.createdAt,
     started_at: run.startedAt,
     last_sequence: 0,
+    metadata_json: writeJson(run.metadata),
+    epoch: run.epoch,
+    worker: run.claim?.worker ?? null,
+    claim_expires_at: run.claim?.expiresAt ?? null,
     ...toSessionColumns(run.session),
     ...toOutcomeColumns(run),
   };
@@ -134,7 +146,7 @@ export function toOutcomeColumns(
 /** The columns of the fields that a change names; attachments have rows of their own. */
 export function toChangedColumns(change: RunChange): Partial<Insertable<RunTable>> {
   return {
-    ...(change.state === undefined ? {} : { state: change.state }),
+    ...(change.state === undefined ? {} : { state: toOpenState(change.state) }),
     ...(change.session === undefined ? {} : toSessionColumns(change.session)),
     ...(change.startedAt === undefined ? {} : { started_at: change.startedAt }),
     ...(change.model === undefined ? {} : { model: change.model }),
@@ -164,7 +176,7 @@ export function toRunRecord(row: StoredRun, attachments: readonly Selectable<Att
       readNullableJson(triggerSchema, row.trigger_json) ??
       messageTrigger({ id: row.id, chat, createdAt: row.created_at }),
     surface: row.surface,
-    state: row.state,
+    state: readState(row.state),
     session:
       row.session_id === null || row.session_key === null
         ? null
@@ -190,7 +202,20 @@ export function toRunRecord(row: StoredRun, attachments: readonly Selectable<Att
     finishReason: row.finish_reason === null ? null : finishReasonSchema.parse(row.finish_reason),
     warnings: readJson(warningsSchema, row.warnings_json),
     error: readNullableJson(runErrorSchema, row.error_json),
+    metadata: readJson(plainObjectSchema, row.metadata_json),
+    epoch: row.epoch,
+    claim:
+      row.worker === null || row.claim_expires_at === null
+        ? null
+        : { worker: row.worker, expiresAt: row.claim_expires_at },
   };
+}
+
+/** @throws ServiceError `internal` for a text that is no state */
+function readState(text: string): RunRecord["state"] {
+  const state = runStateSchema.safeParse(text);
+  if (state.success) return state.data;
+  throw new ServiceError("internal", `A stored run has the unknown state "${text.slice(0, 100)}".`);
 }
 
 export function toRunEventRow(

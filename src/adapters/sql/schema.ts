@@ -42,6 +42,11 @@ export interface RunTable {
   finish_reason: string | null;
   warnings_json: string;
   error_json: string | null;
+  metadata_json: string;
+  epoch: number;
+  /** Null while nobody works on the run. */
+  worker: string | null;
+  claim_expires_at: number | null;
 }
 
 export interface RunInputTable {

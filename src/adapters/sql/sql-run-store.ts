@@ -3,6 +3,7 @@ import type { Kysely } from "kysely";
 import type { RunId, SessionId } from "../../domain/ids.js";
 import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
 import type {
+  Claimant,
   NewRunEvent,
   RunChange,
   RunChat,
@@ -11,6 +12,7 @@ import type {
   RunRecord,
   RunStore,
 } from "../../ports/run-store.js";
+import { claimRun, listAdrift, releaseClaim, renewClaims } from "./claim-queries.js";
 import { writeJson } from "./json-column.js";
 import { OpenTrails } from "./open-trails.js";
 import {
@@ -83,15 +85,17 @@ export class SqlRunStore implements RunStore {
       .execute();
   }
 
-  async update(id: RunId, change: RunChange): Promise<boolean> {
+  async update(id: RunId, change: RunChange, epoch?: number): Promise<boolean> {
+    const columns = toChangedColumns(change);
     return this.#db.transaction().execute(async (transaction) => {
-      const { numUpdatedRows } = await transaction
+      let changing = transaction
         .updateTable("run")
         // Setting the id to itself makes a statement of a change that names attachments only.
-        .set({ id, ...toChangedColumns(change) })
+        .set({ id, ...columns })
         .where("id", "=", id)
-        .where("state", "in", OPEN_STATES)
-        .executeTakeFirst();
+        .where("state", "in", OPEN_STATES);
+      if (epoch !== undefined) changing = changing.where("epoch", "=", epoch);
+      const { numUpdatedRows } = await changing.executeTakeFirst();
       if (numUpdatedRows === 0n) return false;
       if (change.attachments !== undefined) await writeOutcomes(transaction, id, change.attachments);
       if (change.attachmentSources !== undefined)
@@ -100,9 +104,9 @@ export class SqlRunStore implements RunStore {
     });
   }
 
-  async appendEvent(id: RunId, event: NewRunEvent): Promise<RunEvent | null> {
+  async appendEvent(id: RunId, event: NewRunEvent, epoch?: number): Promise<RunEvent | null> {
     const appended = await this.#deps.database.relaxed((transaction) =>
-      appendEvent(transaction, id, { event, trail: this.#trails.get(id) }),
+      appendEvent(transaction, id, { event, trail: this.#trails.get(id), epoch }),
     );
     // Only a commit makes the trail true: one of an event that was rolled back would shorten the next one wrongly.
     if (appended?.trail) this.#trails.keep(id, appended.trail);
@@ -128,14 +132,21 @@ export class SqlRunStore implements RunStore {
     id: RunId,
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
+    epoch?: number,
   ): Promise<RunEvent | null> {
     const last = await this.#db.transaction().execute(async (transaction) => {
       const record = await readRun(transaction, id);
       if (record === null || isTerminal(record.state)) return null;
-      const whole = { event: event({ ...record, ...outcome }), trail: null };
-      const appended = await appendEvent(transaction, id, whole);
+      if (epoch !== undefined && record.epoch !== epoch) return null;
+      const ended = { ...record, ...outcome, claim: null };
+      const appended = await appendEvent(transaction, id, { event: event(ended), trail: null });
       if (appended === null) return null;
-      await transaction.updateTable("run").set(toOutcomeColumns(outcome)).where("id", "=", id).execute();
+      const unclaimed = { worker: null, claim_expires_at: null };
+      await transaction
+        .updateTable("run")
+        .set({ ...toOutcomeColumns(outcome), ...unclaimed })
+        .where("id", "=", id)
+        .execute();
       await writeOutcomes(transaction, id, outcome.attachments);
       return appended.stored;
     });
@@ -149,6 +160,33 @@ export class SqlRunStore implements RunStore {
       .orderBy("run.position")
       .execute();
     return withAttachments(this.#db, rows);
+  }
+
+  async mergeMetadata(id: RunId, metadata: Readonly<Record<string, unknown>>): Promise<boolean> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const run = await readRun(transaction, id);
+      if (run === null) return false;
+      const metadata_json = writeJson({ ...run.metadata, ...metadata });
+      await transaction.updateTable("run").set({ metadata_json }).where("id", "=", id).execute();
+      return true;
+    });
+  }
+
+  /** A claim that a power cut takes back leaves a queued run. */
+  async claim(id: RunId, by: Claimant): Promise<RunRecord | null> {
+    return this.#deps.database.relaxed((transaction) => claimRun(transaction, id, by));
+  }
+
+  async renew(by: Claimant): Promise<readonly RunId[]> {
+    return this.#deps.database.relaxed((transaction) => renewClaims(transaction, by));
+  }
+
+  async release(id: RunId, epoch: number, now: number): Promise<boolean> {
+    return releaseClaim(this.#db, id, { epoch, now });
+  }
+
+  async listAdrift(now: number, queuedBefore: number): Promise<readonly RunRecord[]> {
+    return listAdrift(this.#db, { now, queuedBefore });
   }
 
   async failDelivered(id: RunId, error: RunError): Promise<void> {

@@ -8,6 +8,7 @@ import {
   runErrorSchema,
   runSchema,
   TERMINAL_EVENTS,
+  toOpenState,
 } from "../../../src/domain/run.js";
 import { NO_USAGE } from "../../../src/domain/usage.js";
 
@@ -97,5 +98,20 @@ describe("runErrorSchema", () => {
       details: { limit: 3 },
     };
     expect(runErrorSchema.parse(error)).toEqual(error);
+  });
+});
+
+describe("toOpenState", () => {
+  it.each(["created", "queued", "claimed", "running"])("takes %s", (state) => {
+    expect(toOpenState(state)).toBe(state);
+  });
+
+  it.each(["completed", "sleeping", ""])("refuses %j, and names the states that there are", (state) => {
+    expect(() => toOpenState(state)).toThrow(
+      expect.objectContaining({
+        code: "request.invalid",
+        hint: "Take one of created, queued, claimed, running.",
+      }),
+    );
   });
 });

@@ -17,6 +17,7 @@ const event = { type: "run.started" as const, data: {}, timestamp: "2026-01-01T0
 const place = { tenant: "main", scopeKey: "runner:1" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
 
+const worker = { worker: "one", now: 1, expiresAt: 2 };
 const scope = { tenant: "main", conversation: "conversation-1" };
 
 async function readInsideText({ runs }: SqlStores): Promise<void> {
@@ -40,6 +41,11 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["runs.eventsAfter", ({ runs }) => runs.eventsAfter("run_1", 0, 9)],
   ["runs.eventsAfter inside a text", readInsideText],
   ["runs.finish", ({ runs }) => runs.finish("run_1", anOutcome(), () => event)],
+  ["runs.mergeMetadata", ({ runs }) => runs.mergeMetadata("run_1", { a: 1 })],
+  ["runs.claim", ({ runs }) => runs.claim("run_1", worker)],
+  ["runs.renew", ({ runs }) => runs.renew(worker)],
+  ["runs.release", ({ runs }) => runs.release("run_1", 1, 1)],
+  ["runs.listAdrift", ({ runs }) => runs.listAdrift(1, 1)],
   ["sessions.findOrCreate", ({ sessions }) => sessions.findOrCreate(aSession())],
   ["sessions.list", ({ sessions }) => sessions.list("main", { limit: 9, after: "ses_1" })],
   ["sessions.update", ({ sessions }) => sessions.update("ses_1", { prepared: true })],
