@@ -17,6 +17,7 @@ export const LOG_FIELDS = [
   "package",
   "model",
   "tool",
+  "plugin",
   "surface",
   "engine",
   "container",
