@@ -18,7 +18,8 @@ import { say } from "./lib/progress.mjs";
 const STAMP = "dist/.built";
 // Vite builds it, with its own files.
 const CONSOLE = join("src", "console");
-const ASSETS = new Set([".py", ".json", ".sql"]);
+// Plain modules are what other processes load: the same from the sources and from `dist`.
+const ASSETS = new Set([".py", ".sql", ".mjs", ".mts"]);
 const INPUTS = ["src", "tsconfig.json", "tsconfig.build.json", "vite.config.ts", "package-lock.json"];
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));

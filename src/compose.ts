@@ -9,10 +9,11 @@ import { Jobs } from "./box/jobs.js";
 import { parseTemplate } from "./box/key-template.js";
 import { Terminals } from "./box/terminals.js";
 import { buildBackend, buildBoxes } from "./compose/build-boxes.js";
+import { buildPlugins } from "./compose/build-plugins.js";
 import { buildModels, buildRuns } from "./compose/build-runs.js";
 import { toHttpSettings, toJobsSettings, toPipelines } from "./compose/feature-settings.js";
 import { openBase } from "./compose/open-base.js";
-import { endLostRuns, lookAfterProcesses, sweepOldData } from "./compose/periodic-tasks.js";
+import { endLostRuns, lookAfterProcesses, lookForPackages, sweepOldData } from "./compose/periodic-tasks.js";
 import { probeParts } from "./compose/probe-parts.js";
 import { readServiceVersion } from "./compose/service-version.js";
 import type { Config } from "./config/config-schema.js";
@@ -85,14 +86,17 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const jobs = life.use(new Jobs({ ...base, lease }, toJobsSettings(config)));
   const terminals = life.use(new Terminals({ ...base, lease }, { maxOpen: config.jobs.max_terminals }));
   const version = readServiceVersion();
+  const packages = buildPlugins(config, base);
+  if (packages !== null) life.use(packages);
   const models = buildModels(config, options.models);
-  const { runs, runners } = buildRuns(config, { base, boxes, jobs, models, version });
+  const { runs, runners } = buildRuns(config, { base, boxes, jobs, models, packages, version });
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
   const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
   const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });
   const looks = life.use(lookAfterProcesses(jobs, terminals, base.logger));
   const sweep = life.use(sweepOldData(config, files, base));
   const lost = life.use(endLostRuns(runs, base.logger));
+  const changes = packages === null ? null : life.use(lookForPackages(packages, base.logger));
   const probed = { boxes, stores: base.stores, configuredModels: config.models.length };
   const http = createApp({
     ...base,
@@ -109,6 +113,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   sweep.start();
   looks.start();
   lost.start();
+  changes?.start();
   return new Service({ config, http, runs, ids: base.ids, life: life.move() });
 }
 

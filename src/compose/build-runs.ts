@@ -10,6 +10,7 @@ import type { Config } from "../config/config-schema.js";
 import { DEMO_MODEL_ID } from "../config/model-settings.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
 import type { ChatModel } from "../ports/chat-model.js";
+import type { PluginPackages } from "../ports/plugin-packages.js";
 import { bundledRunners } from "../runners/index.js";
 import { ActiveRuns } from "../runs/active-runs.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
@@ -35,6 +36,8 @@ export interface RunParts {
   readonly boxes: BoxService;
   readonly jobs: Jobs;
   readonly models: ReadonlyMap<string, ChatModel>;
+  /** Null = packages are switched off. */
+  readonly packages: PluginPackages | null;
   readonly version: string;
 }
 
@@ -44,13 +47,16 @@ export interface BuiltRuns {
 }
 
 /** The execution path that every surface shares. */
-export function buildRuns(config: Config, { base, boxes, jobs, models, version }: RunParts): BuiltRuns {
+export function buildRuns(
+  config: Config,
+  { base, boxes, jobs, models, packages, version }: RunParts,
+): BuiltRuns {
   const { stores } = base;
   const { workspaceMode } = toBoxSettings(config);
   const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
   const runners = new RunnerRegistry({
     bundled: bundledRunners(base),
-    packages: null,
+    packages,
     logger: base.logger,
   });
   const plan: PlanDeps = {

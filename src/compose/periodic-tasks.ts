@@ -5,6 +5,7 @@ import type { Config } from "../config/config-schema.js";
 import { toServiceError } from "../domain/errors.js";
 import { PeriodicTask } from "../lib/periodic-task.js";
 import type { Logger } from "../ports/logger.js";
+import type { PluginPackages } from "../ports/plugin-packages.js";
 import type { FileService } from "../runs/file-service.js";
 import type { ServeRuns } from "../runs/serve-runs.js";
 import { sweepRetention } from "../runs/sweep-retention.js";
@@ -14,6 +15,7 @@ import type { Base } from "./open-base.js";
 const END_LOST_EVERY_MS = 20_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const LOOK_AFTER_EVERY_MS = 10_000;
+const LOOK_FOR_PACKAGES_EVERY_MS = 5_000;
 const DAY_MS = 86_400_000;
 
 /** Forgets old records of jobs and ends terminals that nobody uses. */
@@ -36,6 +38,16 @@ export function endLostRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
     work: () => runs.endLost(),
     onError: (error) =>
       logger.error({ code: toServiceError(error).code }, "The end of a run could not be written yet.", error),
+  });
+}
+
+/** Finds packages that were installed, changed or removed while the service runs (runs §3.4). */
+export function lookForPackages(packages: PluginPackages, logger: Logger): PeriodicTask {
+  return new PeriodicTask({
+    everyMs: LOOK_FOR_PACKAGES_EVERY_MS,
+    work: async (signal) => void (await packages.list({ signal })),
+    onError: (error) =>
+      logger.warn({ code: toServiceError(error).code }, "The packages could not be looked through.", error),
   });
 }
 

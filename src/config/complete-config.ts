@@ -6,6 +6,7 @@ import type { Config, Settings, StorageConfig } from "./config-schema.js";
 import type { Environment } from "./interpolate.js";
 import { DEMO_MODEL_ID } from "./model-settings.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
+import { packageEnvironment } from "./plugin-settings.js";
 
 const LOCAL_AGENT = "plugin:berth/local-agent/default";
 
@@ -42,6 +43,12 @@ export function completeConfig(
       runs: settings.runs,
       outbound: settings.outbound,
       log: settings.log,
+      plugins: {
+        ...settings.plugins,
+        directory: resolve(workingDirectory, settings.plugins.directory),
+        execPath: process.execPath,
+        baseEnvironment: packageEnvironment(environment),
+      },
       shutdown_grace_sec: settings.shutdown_grace_sec,
     },
     notices: models.length > 0 ? [] : [demoNotice(environment)],

@@ -8,6 +8,7 @@ import { boxesSchema } from "./box-settings.js";
 import { laterShape } from "./later-settings.js";
 import { modelSchema } from "./model-settings.js";
 import { pipelineSchema } from "./pipeline-settings.js";
+import { pluginsSchema } from "./plugin-settings.js";
 import { limitsSchema, serverSchema } from "./server-settings.js";
 
 const MIB = 1024 * 1024;
@@ -161,6 +162,7 @@ export const settingsSchema = z.strictObject({
     })
     .prefault({})
     .meta({ description: "The log." }),
+  plugins: pluginsSchema.prefault({}).meta({ description: "Runner packages of others." }),
   shutdown_grace_sec: z.int().min(0).max(3600).default(30).meta({
     description: "Time that running work gets to finish when the service is told to stop.",
     unit: "s",
@@ -179,9 +181,18 @@ export interface StorageConfig {
   readonly retention_days: number;
 }
 
-type Served = Omit<Settings, "storage" | keyof typeof laterShape>;
+/** Packages of others: an absolute path, and what their processes are started with. */
+export type PluginsConfig = Settings["plugins"] & {
+  /** Path of the Node program. */
+  readonly execPath: string;
+  /** The whole environment of such a process, besides what `environment` says of its package. */
+  readonly baseEnvironment: Readonly<Record<string, string>>;
+};
+
+type Served = Omit<Settings, "storage" | "plugins" | keyof typeof laterShape>;
 
 /** What the service works with: settings with storage resolved, models and pipelines filled in. */
 export interface Config extends Served {
   readonly storage: StorageConfig;
+  readonly plugins: PluginsConfig;
 }

@@ -43,13 +43,6 @@ export const laterShape = {
     .strictObject({ directory: fixed("./skills", "Where skills are kept.") })
     .prefault({})
     .meta({ description: "Skills." }),
-  plugins: z
-    .strictObject({
-      directory: fixed("./plugins", "Where runner packages are kept."),
-      enabled: fixed(true, "Whether runner packages are loaded."),
-    })
-    .prefault({})
-    .meta({ description: "Runner packages of others." }),
   compat: z
     .strictObject({ write_legacy_keys: fixed(true, "Whether saved bindings also carry their old keys.") })
     .prefault({})

@@ -17,7 +17,6 @@ export const LOG_FIELDS = [
   "package",
   "model",
   "tool",
-  "plugin",
   "surface",
   "engine",
   "container",

@@ -21,8 +21,8 @@ import { type InstalledPackage, scanPackages } from "./scan-packages.js";
 
 export interface ChildPluginPackagesDeps extends ProcessDeps {
   readonly settings: ProcessDeps["settings"] & {
-    /** Absolute; null = packages are disabled. */
-    readonly directory: string | null;
+    /** Absolute. */
+    readonly directory: string;
     readonly eventMs: number;
   };
 }
@@ -55,8 +55,11 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
   ): AsyncGenerator<RunnerResult, void> {
     const supervisor = await this.#find(runner.packageId, options);
     const process = await supervisor.acquire(options);
-    yield* process.run({ runnerName: runner.runnerName, ...given }, options);
-    supervisor.succeed();
+    try {
+      yield* process.run({ runnerName: runner.runnerName, ...given }, options);
+    } finally {
+      supervisor.noteWork();
+    }
   }
 
   async callTool(
@@ -108,9 +111,12 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
     question: (process: PackageProcess) => Promise<Answer>,
   ): Promise<Answer> {
     const supervisor = await this.#find(packageId, options);
-    const answer = await question(await supervisor.acquire(options));
-    supervisor.succeed();
-    return answer;
+    const process = await supervisor.acquire(options);
+    try {
+      return await question(process);
+    } finally {
+      supervisor.noteWork();
+    }
   }
 
   /** @throws ServiceError `runner.not_found` for a package that is not installed */
@@ -123,9 +129,7 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
   }
 
   async #scan(options: CallOptions): Promise<readonly PluginPackage[]> {
-    const { directory } = this.#deps.settings;
-    if (directory === null) return [];
-    const { packages, warnings } = await scanPackages(directory, options);
+    const { packages, warnings } = await scanPackages(this.#deps.settings.directory, options);
     if (!this.#life.signal.aborted) this.#apply(packages);
     for (const warning of warnings) if (!this.#warned.has(warning)) this.#deps.logger.warn({}, warning);
     this.#warned = new Set(warnings);
@@ -162,7 +166,7 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
     } catch (error) {
       if (!this.#life.signal.aborted)
         this.#deps.logger.error(
-          { plugin: supervisor.installed.id },
+          { package: supervisor.installed.id },
           "A package could not be stopped.",
           error,
         );

@@ -83,7 +83,10 @@ export class HostCalls {
   #refuse(message: string, code: "host.unauthorized" | "host.not_found" = "host.unauthorized"): ServiceError {
     this.#logged += 1;
     if (this.#logged <= MAX_LOGGED)
-      this.#deps.logger.warn({ plugin: this.#deps.packageId, code }, "A host call of a package was refused.");
+      this.#deps.logger.warn(
+        { package: this.#deps.packageId, code },
+        "A host call of a package was refused.",
+      );
     return new ServiceError(code, message);
   }
 
@@ -117,7 +120,7 @@ export class HostCalls {
   async #fail(id: number, error: unknown): Promise<void> {
     const { logger, packageId, send } = this.#deps;
     if (!(error instanceof ServiceError))
-      logger.error({ plugin: packageId }, "A host call failed in an unexpected way.", error);
+      logger.error({ package: packageId }, "A host call failed in an unexpected way.", error);
     await send({ type: "failure", id, error: toHostError(error) });
   }
 }

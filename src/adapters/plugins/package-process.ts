@@ -85,7 +85,7 @@ export class PackageProcess {
     this.#package = installed;
     this.#spawned = spawned;
     this.#output = new ProcessOutput({
-      plugin: installed.id,
+      packageId: installed.id,
       logger: deps.logger,
       elapsed: () => deps.clock.elapsed(),
     });
@@ -270,7 +270,7 @@ export class PackageProcess {
     this.#changed.notify();
     if (end.kind === "stopped") return;
     const { code, cause } = this.#failure();
-    const fields = { plugin: this.#package.id, reason: end.kind, code };
+    const fields = { package: this.#package.id, reason: end.kind, code };
     this.#deps.logger.warn(fields, "The process of a package has ended.", cause);
   }
 

@@ -44,9 +44,9 @@ export class PackageSupervisor implements AsyncDisposable {
     return this.#starts.run("start", (signal) => this.#start({ signal }), options);
   }
 
-  /** Work has ended well: the next failure is a first one. */
-  succeed(): void {
-    this.#failures = 0;
+  /** Work has ended, however: a process that outlived it is sound, so the next failure is a first one. */
+  noteWork(): void {
+    if (this.#current?.isAlive === true) this.#failures = 0;
   }
 
   /** Lets its process finish what it is at. */

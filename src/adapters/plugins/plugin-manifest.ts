@@ -31,23 +31,13 @@ export const pluginManifestSchema = z.strictObject({
       .string()
       .max(500)
       .regex(/^(?!\/)[^\\\0]+\.m?js$/, "a relative path of a .mjs or .js file"),
-    memory_mb: z.int().min(32).max(MAX_MEMORY_MB).optional(),
+    memory_mb: z.int().min(96).max(MAX_MEMORY_MB).optional(),
     /** `AgentRunner` manifests; each is judged by itself (runs §3.1). */
     runners: z.array(z.unknown()).max(100).default([]),
     tools: z.array(toolSchema).max(100).default([]),
     listens_to: z.array(eventTypeSchema).default([]),
   }),
 });
-export type PluginManifest = z.infer<typeof pluginManifestSchema>;
-
-const ofPackage = z.looseObject({ metadata: z.looseObject({}) });
-
-/** A runner belongs to the package it came in, whatever its manifest says; what else is in it stays as it is. */
-export function ownRunner(manifest: unknown, { author, name, version }: PluginManifest["metadata"]): unknown {
-  const parsed = ofPackage.safeParse(manifest);
-  if (!parsed.success) return manifest;
-  return { ...parsed.data, metadata: { ...parsed.data.metadata, author, plugin: name, version } };
-}
 
 const runnerFacts = z.looseObject({
   metadata: z.looseObject({ name: z.string() }),

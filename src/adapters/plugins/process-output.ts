@@ -9,15 +9,15 @@ const MAX_LINE_CHARS = 500;
 const LINES_PER_SEC = 20;
 
 export class ProcessOutput {
-  readonly #plugin: string;
+  readonly #package: string;
   readonly #logger: Logger;
   readonly #elapsed: () => number;
   #tail = "";
   #second = 0;
   #lines = 0;
 
-  constructor(deps: { readonly plugin: string; readonly logger: Logger; readonly elapsed: () => number }) {
-    this.#plugin = deps.plugin;
+  constructor(deps: { readonly packageId: string; readonly logger: Logger; readonly elapsed: () => number }) {
+    this.#package = deps.packageId;
     this.#logger = deps.logger;
     this.#elapsed = deps.elapsed;
   }
@@ -40,7 +40,7 @@ export class ProcessOutput {
     for (const line of text.slice(0, MAX_LINE_CHARS * LINES_PER_SEC).split("\n")) {
       if (line.trim() === "" || this.#lines >= LINES_PER_SEC) continue;
       this.#lines += 1;
-      this.#logger.debug({ plugin: this.#plugin }, `A package printed: ${line.slice(0, MAX_LINE_CHARS)}`);
+      this.#logger.debug({ package: this.#package }, `A package printed: ${line.slice(0, MAX_LINE_CHARS)}`);
     }
   }
 }

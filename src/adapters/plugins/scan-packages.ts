@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { EventType } from "../../domain/event.js";
 import type { ToolDefinition } from "../../domain/tool.js";
 import type { CallOptions } from "../../ports/options.js";
-import { interruptible, ownRunner, pluginManifestSchema } from "./plugin-manifest.js";
+import { interruptible, pluginManifestSchema } from "./plugin-manifest.js";
 
 export const MANIFEST_NAME = "plugin.yaml";
 const MAX_MANIFEST_BYTES = 256 * 1024;
@@ -81,15 +81,14 @@ async function readPackage(path: string): Promise<InstalledPackage | null> {
   if (manifestFile === null) return null;
   const { metadata, spec } = parseManifest(manifestFile.text);
   const entry = await findEntry(directory, spec.entry);
-  const runnerManifests = spec.runners.map((manifest) => ownRunner(manifest, metadata));
   return {
     id: `${metadata.author}/${metadata.name}`,
     version: metadata.version,
     directory,
     entry: entry.path,
     memoryMb: spec.memory_mb ?? null,
-    runnerManifests,
-    interruptible: interruptible(runnerManifests),
+    runnerManifests: spec.runners,
+    interruptible: interruptible(spec.runners),
     tools: spec.tools,
     listensTo: spec.listens_to,
     revision: `${directory} ${manifestFile.stamp} ${entry.stamp}`,

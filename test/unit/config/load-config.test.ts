@@ -311,7 +311,6 @@ describe("faults of a configuration", () => {
     ["webhooks: [{url: x}]", "webhooks"],
     ["tenants: {main: {max_boxes: 3}}", "tenants.main.max_boxes"],
     ["skills: {directory: /srv/skills}", "skills.directory"],
-    ["plugins: {enabled: false}", "plugins.enabled"],
     ["compat: {write_legacy_keys: false}", "compat.write_legacy_keys"],
   ])("say of %s that this version does not serve it", (yaml, path) => {
     expect(load(yaml)).toMatchObject({

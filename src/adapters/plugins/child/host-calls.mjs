@@ -6,7 +6,7 @@ import { HostError } from "../../../plugin-sdk/index.mjs";
 export class HostCalls {
   #channel;
   #lastId = 0;
-  /** @type {Map<number, (frame: Answer | { type: "left" }) => void>} */
+  /** @type {Map<number, Answers>} */
   #open = new Map();
 
   /** @param {import("./channel.mjs").Channel} channel */
@@ -24,7 +24,7 @@ export class HostCalls {
       case "item":
       case "end":
       case "failure":
-        this.#open.get(frame.id)?.(frame);
+        this.#open.get(frame.id)?.push(frame);
         return true;
       default:
         return false;
@@ -47,42 +47,65 @@ export class HostCalls {
    * @returns {AsyncGenerator<unknown, void>}
    */
   async *stream(request, signals) {
-    for (const signal of signals) signal.throwIfAborted();
     this.#lastId += 1;
     const id = this.#lastId;
-    /** @type {(Answer | { type: "left" })[]} */
-    const frames = [];
-    let wake = () => {};
-    const push = (/** @type {Answer | { type: "left" }} */ frame) => {
-      frames.push(frame);
-      wake();
-    };
-    const leave = () => push({ type: "left" });
-    for (const signal of signals) signal.addEventListener("abort", leave, { once: true });
-    this.#open.set(id, push);
+    const answers = new Answers(signals);
     let isOver = false;
     try {
+      answers.throwIfAborted();
+      this.#open.set(id, answers);
       await this.#channel.send({ type: "call", id, ...request });
-      for (;;) {
-        while (frames.length === 0)
-          await new Promise((resolve) => {
-            wake = () => resolve(undefined);
-          });
-        const frame = frames.shift() ?? { type: "left" };
-        if (frame.type === "left") {
-          for (const signal of signals) signal.throwIfAborted();
-          continue;
-        }
+      while (!isOver) {
+        const frame = await answers.next();
         isOver = frame.type !== "item";
         if (frame.type === "failure") throw new HostError(frame.error);
-        if (frame.type === "end") return;
-        yield frame.value;
-        if (isOver) return;
+        if (frame.type !== "end") yield frame.value;
       }
     } finally {
-      for (const signal of signals) signal.removeEventListener("abort", leave);
-      this.#open.delete(id);
-      if (!isOver) await this.#channel.send({ type: "leave", id });
+      answers.close();
+      if (this.#open.delete(id) && !isOver) await this.#channel.send({ type: "leave", id });
     }
+  }
+}
+
+/** What has come for one call and was not read yet. */
+class Answers {
+  #signals;
+  /** @type {Answer[]} */
+  #frames = [];
+  /** @type {(() => void) | null} */
+  #wakeUp = null;
+  #wake = () => this.#wakeUp?.();
+
+  /** @param {readonly AbortSignal[]} signals */
+  constructor(signals) {
+    this.#signals = signals;
+    for (const signal of signals) signal.addEventListener("abort", this.#wake, { once: true });
+  }
+
+  /** @param {Answer} frame */
+  push(frame) {
+    this.#frames.push(frame);
+    this.#wake();
+  }
+
+  /** @returns {Promise<Answer>} */
+  async next() {
+    for (;;) {
+      this.throwIfAborted();
+      const frame = this.#frames.shift();
+      if (frame !== undefined) return frame;
+      await new Promise((resolve) => {
+        this.#wakeUp = () => resolve(undefined);
+      });
+    }
+  }
+
+  throwIfAborted() {
+    for (const signal of this.#signals) signal.throwIfAborted();
+  }
+
+  close() {
+    for (const signal of this.#signals) signal.removeEventListener("abort", this.#wake);
   }
 }
