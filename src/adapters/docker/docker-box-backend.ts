@@ -12,28 +12,23 @@ import type { IdSource } from "../../ports/id-source.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { QuotaVolumes } from "../../ports/quota-volumes.js";
-import { BoxAccess } from "./box-access.js";
 import { makeBoxBody } from "./box-body.js";
 import { BoxContainers, mustBeMadeAnew, readState } from "./box-containers.js";
-import { BoxHelpers } from "./box-helpers.js";
-import { type CreateBody, MIB } from "./container-body.js";
-import { DockerBoxHandle } from "./docker-box-handle.js";
+import type { CreateBody } from "./container-body.js";
 import { EngineApi, type EngineConnection } from "./engine-api.js";
 import { EngineCalls } from "./engine-calls.js";
 import { describeEngine } from "./engine-facts.js";
 import type { ContainerView } from "./engine-views.js";
-import { HelperVolume } from "./helper-volume.js";
 import type { Reserve } from "./host-reserve.js";
 import { importFiles } from "./import-files.js";
-import { LABEL, readQuotaMib } from "./labels.js";
+import { LABEL } from "./labels.js";
 import { type MountRules, resolveMounts } from "./mount-sources.js";
 import { makePreparationBody, WRONG_VOLUME } from "./preparation-body.js";
 import { type QuotaMode, QuotaProbe } from "./quota-probe.js";
 import { type ContainerWork, removeContainer, runToEnd } from "./run-to-end.js";
 import { makeSeccompProfile } from "./seccomp-profile.js";
 import { SelfCheck } from "./self-check.js";
-import { SocketTransport } from "./socket-transport.js";
-import { WorkerScripts } from "./worker-script.js";
+import { ServedBoxes } from "./served-boxes.js";
 import { WorkspaceVolumes } from "./workspace-volumes.js";
 
 const UNPAUSE_MS = 10_000;
@@ -78,12 +73,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   readonly #calls: EngineCalls;
   readonly #work: ContainerWork;
   readonly #containers: BoxContainers;
-  readonly #helpers: BoxHelpers | null;
+  readonly #served: ServedBoxes;
   readonly #quota: QuotaSettings;
   readonly #probe: QuotaProbe;
   readonly #volumes: WorkspaceVolumes;
-  readonly #sockets: SocketTransport | null;
-  readonly #scripts = new WorkerScripts();
   readonly #selfCheck: SelfCheck;
   readonly #starts = new KeyedLock<string>();
   readonly #seccomp = JSON.stringify(makeSeccompProfile());
@@ -94,26 +87,20 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#work = { ...deps, calls: this.#calls, shortLived: new Set() };
     this.#containers = new BoxContainers({ ...deps, ...this.#work });
     this.#selfCheck = new SelfCheck({ ...deps, calls: this.#calls, boxes: this });
-    const { helper = null, quota = WATCHED_QUOTA, socketDirectory: directory = null, ...rest } = deps;
+    const { quota = WATCHED_QUOTA } = deps;
     this.#quota = quota;
-    this.#probe = new QuotaProbe({ ...rest, ...quota, work: this.#work, seccomp: this.#seccomp });
-    this.#volumes = new WorkspaceVolumes({ ...rest, ...quota, calls: this.#calls, probe: this.#probe });
+    this.#probe = new QuotaProbe({ ...deps, ...quota, work: this.#work, seccomp: this.#seccomp });
+    this.#volumes = new WorkspaceVolumes({ ...deps, ...quota, calls: this.#calls, probe: this.#probe });
     const listContainers = async (options: CallOptions): Promise<readonly string[]> =>
       (await this.#containers.list(options)).map(({ name }) => name);
-    this.#sockets =
-      helper === null || directory === null
-        ? null
-        : new SocketTransport({ ...rest, directory, listContainers });
-    const fill = { ...rest, ...this.#work, sockets: this.#sockets, seccomp: this.#seccomp };
-    this.#helpers =
-      helper === null
-        ? null
-        : new BoxHelpers({ ...fill, helper, volume: new HelperVolume({ ...fill, image: helper.image }) });
+    const { entries, reserve } = quota;
+    const ground = { entries, reserve, volumes: this.#volumes, listContainers, seccomp: this.#seccomp };
+    this.#served = new ServedBoxes({ ...deps, ...ground, work: this.#work });
   }
 
   /** Lets go of the boxes; they run on. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#helpers?.[Symbol.asyncDispose]();
+    await this.#served[Symbol.asyncDispose]();
   }
 
   get engine(): string {
@@ -125,12 +112,10 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     this.#quota.reserve?.include(info.DockerRootDir);
     const quota = await this.#probe.soon(options);
     const facts = describeEngine(this.engine, { info, version: await this.#calls.version(options), quota });
-    const trouble = this.#helpers?.trouble ?? null;
     const reserve = (await this.#quota.reserve?.warning()) ?? null;
-    const troubles = trouble === null ? [] : [`Boxes are served without their helper: ${trouble}`];
-    const warnings = reserve === null ? troubles : [...troubles, reserve];
-    const transport = this.#helpers === null ? "worker" : this.#helpers.transport;
-    return { ...facts, transport, warnings: [...facts.warnings, ...warnings] };
+    const { transport, warnings } = this.#served;
+    const all = [...facts.warnings, ...warnings, ...(reserve === null ? [] : [reserve])];
+    return { ...facts, transport, warnings: all };
   }
 
   async selfCheck(settings: BoxSettings, options: CallOptions): Promise<readonly BoxControl[]> {
@@ -177,7 +162,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
     else if (mustBeMadeAnew(view, body)) await this.#makeAnew(view, { place, body }, options);
     else if (view.State.Status === "paused") {
       await this.#calls.unpauseContainer(place.container, options);
-      this.#helpers?.resume(place.container);
+      this.#served.resume(place.container);
       return false;
     }
     const outcome = await this.#calls.startContainer(place.container, options);
@@ -212,27 +197,20 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       throw new ServiceError("box.readiness", "The box does not run.", {
         hint: "Start the box before opening it; its files are kept.",
       });
-    const access = await this.#access(place, view, options);
-    // One that was made without it has nothing to start.
-    const handle =
-      view.Config.Labels[LABEL.helper] === undefined
-        ? null
-        : await this.#helpers?.lease(place, access, options);
-    if (handle === null && view.Config.Labels[LABEL.network] !== undefined) throw this.#noNetwork();
-    return handle ?? new DockerBoxHandle({ ...this.#deps, access });
+    return this.#served.open(place, view, options);
   }
 
   openServed(place: BoxPlace, startedAt: string): BoxHandle | null {
-    return this.#helpers?.leaseServed(place, startedAt) ?? null;
+    return this.#served.openServed(place, startedAt);
   }
 
   async pause(container: string, options: CallOptions): Promise<void> {
     // A helper that stands still cannot answer, and must not be taken for a lost one.
-    this.#helpers?.suspend(container);
+    this.#served.suspend(container);
     try {
       await this.#calls.pauseContainer(container, options);
     } catch (error) {
-      this.#helpers?.resume(container);
+      this.#served.resume(container);
       // What is frozen in part must not stay so.
       await this.#calls.unpauseContainer(container, { signal: AbortSignal.timeout(UNPAUSE_MS) });
       throw error;
@@ -251,14 +229,14 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
       });
     using _volume = await this.#volumes.hold(place.volume, options);
     await this.#volumes.attach(place, settings, options);
-    const work = { ...this.#work, ids, scripts: this.#scripts, helpers: this.#helpers };
+    const work = { ...this.#work, ids, served: this.#served };
     return await importFiles(work, { serviceId, place, settings, seccomp: this.#seccomp, files }, options);
   }
 
   async stop(container: string, options: CallOptions): Promise<void> {
     const release = await this.#volumes.release(container, options);
     await this.#calls.stopContainer(container, options);
-    await this.#helpers?.drop(container);
+    await this.#served.drop(container);
     await release();
   }
 
@@ -266,7 +244,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   async removeContainer(container: string, options: CallOptions): Promise<void> {
     const release = await this.#volumes.release(container, options);
     await removeContainer(this.#work, container, options);
-    await this.#helpers?.forget(container);
+    await this.#served.forget(container);
     await release();
   }
 
@@ -299,48 +277,13 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   async #makeBody(place: BoxPlace, settings: BoxSettings, options: CallOptions): Promise<CreateBody> {
     const { serviceId } = this.#deps;
     const extraMounts = await this.#resolveMounts(settings);
-    const helper = (await this.#helpers?.mount(options)) ?? null;
-    if (helper === null && settings.network !== "none") throw this.#noNetwork();
-    const channel = helper === null ? null : ((await this.#sockets?.make(place.container)) ?? null);
+    const equipment = await this.#served.equip(place.container, settings, options);
     return makeBoxBody({
       serviceId,
       place,
       settings: { ...settings, extraMounts },
       seccomp: this.#seccomp,
-      helper,
-      channel,
-    });
-  }
-
-  async #access(place: BoxPlace, view: ContainerView, options: CallOptions): Promise<BoxAccess> {
-    const quotaMib = readQuotaMib(view.Config.Labels);
-    const { container } = place;
-    const canDial = (await this.#sockets?.serves(container, view.Config.Labels[LABEL.channel])) ?? false;
-    return new BoxAccess({
-      sockets: canDial ? this.#sockets : null,
-      calls: this.#calls,
-      scripts: this.#scripts,
-      logger: this.#deps.logger,
-      container: place.container,
-      uid: place.uid,
-      startedAt: view.State.StartedAt,
-      egress: view.Config.Labels[LABEL.network] === undefined ? null : { sessionId: place.sessionId },
-      disk: await this.#volumes.meter(place, quotaMib, options),
-      isHostFull: async () => (await this.#quota.reserve?.isReached()) ?? false,
-      limits: {
-        memoryMb: view.HostConfig.Memory / MIB,
-        pids: view.HostConfig.PidsLimit ?? 0,
-        quotaMib,
-        entries: this.#quota.entries,
-      },
-    });
-  }
-
-  /** Without the helper nothing could hold the box to its list of hosts (box §10.6). */
-  #noNetwork(): ServiceError {
-    const reason = this.#helpers?.trouble ?? "The service is set up without it.";
-    return new ServiceError("box.readiness", `A box with a network needs its helper. ${reason}`, {
-      hint: "Build the helper with `npm run image -- --target boxd`, or set boxes.network to off.",
+      ...equipment,
     });
   }
 
@@ -352,7 +295,7 @@ export class DockerBoxBackend implements BoxBackend, AsyncDisposable {
   ): Promise<void> {
     if (readState(view.State.Status) !== "stopped") throw otherSettings(place.container);
     await removeContainer(this.#work, place.container, options);
-    await this.#helpers?.drop(place.container);
+    await this.#served.drop(place.container);
     await this.#containers.create(place, body, options);
   }
 }

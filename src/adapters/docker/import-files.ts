@@ -7,18 +7,15 @@ import type { WriteAnswer, WriteRequest } from "../../ports/box-handle.js";
 import type { IdSource } from "../../ports/id-source.js";
 import type { CallOptions } from "../../ports/options.js";
 import { BoxAccess } from "./box-access.js";
-import type { BoxHelpers } from "./box-helpers.js";
 import type { CreateBody } from "./container-body.js";
-import { DockerBoxHandle } from "./docker-box-handle.js";
 import { missingImage } from "./engine-errors.js";
 import { type ImportInput, makeImportBody } from "./preparation-body.js";
 import { type ContainerWork, discard, SHORT_LIFE_MS } from "./run-to-end.js";
-import type { WorkerScripts } from "./worker-script.js";
+import type { ServedBoxes } from "./served-boxes.js";
 
 export interface ImportWork extends ContainerWork {
   readonly ids: IdSource;
-  readonly scripts: WorkerScripts;
-  readonly helpers: BoxHelpers | null;
+  readonly served: ServedBoxes;
 }
 
 /** @throws ServiceError `box.readiness` when no such container runs, or it takes longer than 30 s */
@@ -32,14 +29,13 @@ export async function importFiles(
 ): Promise<readonly WriteAnswer[]> {
   const { place, files, ...input } = of;
   using linked = linkSignals(options.signal, AbortSignal.timeout(SHORT_LIFE_MS));
-  const helper = (await work.helpers?.mount(linked)) ?? null;
+  const helper = await work.served.mount(linked);
   const body = makeImportBody({ ...input, place, helper });
   const container = `${place.volume}-import-${work.ids.randomHex(8)}`;
   try {
     const access = await start(work, { container, body }, linked);
-    await using handle =
-      (helper === null ? null : await work.helpers?.lease({ ...place, container }, access, linked)) ??
-      new DockerBoxHandle({ ...work, access });
+    const ground = { place: { ...place, container }, access, hasHelper: helper !== null };
+    await using handle = await work.served.serve(ground, linked);
     return await handle.files.write(files, linked);
   } catch (error) {
     options.signal.throwIfAborted();
@@ -48,7 +44,7 @@ export async function importFiles(
       cause: error,
     });
   } finally {
-    await work.helpers?.forget(container);
+    await work.served.forget(container);
     await discard(work, container);
   }
 }
@@ -66,6 +62,7 @@ async function start(
     throw new ServiceError("box.readiness", "The container for files of a read-only workspace does not run.");
   return new BoxAccess({
     ...work,
+    scripts: work.served.scripts,
     container,
     // Root of a container in which nothing untrusted runs, on a tree that nothing untrusted has written.
     uid: 0,

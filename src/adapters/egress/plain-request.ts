@@ -86,15 +86,15 @@ function readRequest(request: IncomingMessage): ParsedRequest | null {
   const { url = "", method, rawHeaders } = request;
   const [, authority = "", rest = ""] = /^http:\/\/([^/?#]*)([/?][^#]*)?$/iu.exec(url) ?? [];
   const target = readEgressTarget(authority, HTTP_PORT);
-  const hosts = valuesOf(rawHeaders, "host");
-  if (target === null || method === "TRACE" || hosts.length > 1 || hasOddFraming(request)) return null;
-  if (!hosts.every((host) => isSame(host, target))) return null;
+  if (target === null || method === "TRACE") return null;
+  if (hasOtherHost(rawHeaders, target) || hasOddFraming(request)) return null;
   return { target, authority, path: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
-function isSame(host: string, target: EgressTarget): boolean {
-  const named = readEgressTarget(host, HTTP_PORT);
-  return named?.host === target.host && named.port === target.port;
+/** Whether it names more than its target. */
+function hasOtherHost(rawHeaders: readonly string[], target: EgressTarget): boolean {
+  const hosts = valuesOf(rawHeaders, "host").map((host) => readEgressTarget(host, HTTP_PORT));
+  return hosts.length > 1 || hosts.some((named) => named?.host !== target.host || named.port !== target.port);
 }
 
 /** Node takes more than one reading of where a body ends for valid. */

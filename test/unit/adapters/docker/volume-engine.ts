@@ -24,20 +24,25 @@ export async function aVolumeEngine(): Promise<{
 }
 
 function answer(state: EngineState, call: EngineCall): Answer {
-  const { method, path, query } = call;
+  return call.path.startsWith("/volumes") ? answerVolumes(state, call) : answerContainers(state, call);
+}
+
+function answerVolumes({ volumes }: EngineState, { method, path, body: asked }: EngineCall): Answer {
   if (path === "/volumes/create") {
-    const { Name, Labels, DriverOpts } = volumeSchema.parse(call.body);
-    state.volumes.set(Name, { Name, Labels, Options: DriverOpts ?? null });
-    return { status: 201, body: state.volumes.get(Name) };
+    const { Name, Labels, DriverOpts } = volumeSchema.parse(asked);
+    volumes.set(Name, { Name, Labels, Options: DriverOpts ?? null });
+    return { status: 201, body: volumes.get(Name) };
   }
-  if (path === "/volumes") return { status: 200, body: { Volumes: [...state.volumes.values()] } };
-  if (path.startsWith("/volumes/")) {
-    const name = path.slice("/volumes/".length);
-    const body = state.volumes.get(name);
-    if (body === undefined) return { status: 404, body: { message: "no such volume" } };
-    if (method === "DELETE") state.volumes.delete(name);
-    return method === "DELETE" ? { status: 204 } : { status: 200, body };
-  }
+  if (path === "/volumes") return { status: 200, body: { Volumes: [...volumes.values()] } };
+  const name = path.slice("/volumes/".length);
+  const body = volumes.get(name);
+  if (body === undefined) return { status: 404, body: { message: "no such volume" } };
+  if (method !== "DELETE") return { status: 200, body };
+  volumes.delete(name);
+  return { status: 204 };
+}
+
+function answerContainers(state: EngineState, { path, query }: EngineCall): Answer {
   if (path === "/containers/json") return { status: 200, body: usersOf(state, query.get("filters") ?? "{}") };
   if (path === "/containers/create") return { status: 201, body: { Id: "1" } };
   if (path.endsWith("/wait")) return { status: 200, body: { StatusCode: state.exitCode } };
