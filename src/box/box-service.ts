@@ -5,61 +5,20 @@ import { ServiceError } from "../domain/errors.js";
 import type { RunId, SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
-import { KeyedLock } from "../lib/keyed-lock.js";
 import { linkSignals } from "../lib/link-signals.js";
-import type { BoxBackend } from "../ports/box-backend.js";
-import type { Clock } from "../ports/clock.js";
-import type { IdSource } from "../ports/id-source.js";
-import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
-import type { SessionStore } from "../ports/session-store.js";
 import { chooseSettings, readAcquireRequest } from "./acquire-request.js";
-import { type BindDeps, bindBox, leaseBox } from "./bind-box.js";
+import { bindBox, leaseBox } from "./bind-box.js";
 import { type BoxEntry, type BoxLimits, describeLimits } from "./box-entry.js";
 import type { BoxLease, HandLease } from "./box-lease.js";
-import { BoxOpener } from "./box-opener.js";
+import { type BoxParts, type BoxServiceDeps, type BoxServiceSettings, makeBoxParts } from "./box-parts.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
 import type { EngineState } from "./engine-state.js";
-import { EngineWatch } from "./engine-watch.js";
 import { findOrCreateSession, makeSession, requireKey, type SessionKey } from "./find-session.js";
-import { makeIdleSchedule } from "./idle-tiers.js";
-import { type HoldKind, OpenBoxes } from "./open-boxes.js";
-import { type BoxError, RecentErrors } from "./recent-errors.js";
-import { removeSession, restBox, sessionNotFound, stopSession } from "./rest-box.js";
+import type { HoldKind } from "./open-boxes.js";
+import type { BoxError } from "./recent-errors.js";
+import { removeSession, sessionNotFound, stopSession } from "./rest-box.js";
 import { describeBoxes } from "./session-boxes.js";
-import { Upkeep } from "./upkeep.js";
-import { WarmPool } from "./warm-pool.js";
-
-export interface BoxServiceDeps {
-  readonly backend: BoxBackend;
-  readonly sessions: SessionStore;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly logger: Logger;
-}
-
-export interface BoxServiceSettings {
-  readonly enabled: boolean;
-  /** Of every box, unless a bind says otherwise. */
-  readonly settings: BoxSettings;
-  /** Name of the profile the settings come from; it is only shown. */
-  readonly profile: string;
-  readonly maxBoxes: number;
-  /** The one reuse key that may be used; null or absent = any (box §2.7). */
-  readonly requiredReuseKey?: string | null | undefined;
-  /** Images that an acquire may name besides that of `settings` (box §4.1). */
-  readonly allowedImages?: readonly string[] | undefined;
-  /** Idle seconds after which a box is paused; ≤ 0 = never. */
-  readonly pauseAfterSec: number;
-  /** Idle seconds after which a box is stopped; ≤ 0 = boxes are never rested for being idle. */
-  readonly idleTtlSec: number;
-  /** Idle seconds after which the container of a box goes, not before it is to be stopped. */
-  readonly removeAfterSec: number;
-  /** Boxes that are kept ready for new sessions. */
-  readonly warmPool: number;
-  /** 0 = workspaces are kept for ever. */
-  readonly workspaceTtlDays: number;
-}
 
 export interface BindOptions extends CallOptions {
   readonly settings?: BoxSettings | undefined;
@@ -91,41 +50,18 @@ export interface ServiceLimits extends BoxLimits {
 }
 
 export class BoxService implements AsyncDisposable {
-  readonly #deps: BindDeps & { readonly errors: RecentErrors };
+  readonly #parts: BoxParts;
   readonly #settings: BoxServiceSettings;
-  readonly #engine: EngineWatch;
-  readonly #pool: WarmPool;
-  readonly #upkeep: Upkeep;
   /** Callers that wait for a box. */
   #waiting = 0;
   readonly #life = new AbortController();
 
   constructor(deps: BoxServiceDeps, settings: BoxServiceSettings) {
-    const { maxBoxes } = settings;
-    const shared = {
-      ...deps,
-      boxes: new OpenBoxes({ clock: deps.clock, maxBoxes }),
-      locks: new KeyedLock<SessionId>(),
-      creations: new KeyedLock<"session">(),
-      leases: new Set<() => Promise<void>>(),
-      errors: new RecentErrors(deps.clock),
-    };
     this.#settings = settings;
+    const { signal } = this.#life;
     // Every bind in flight listens to it.
-    setMaxListeners(0, this.#life.signal);
-    const engine = new EngineWatch({ ...shared, settings: settings.settings });
-    const rest = (id: SessionId): Promise<void> => restBox(shared, id, { signal: this.#life.signal });
-    const opener = new BoxOpener({ ...shared, rest });
-    const isBusy = (): boolean => this.#waiting > 0 || !engine.isAvailable;
-    const pool = new WarmPool(
-      { ...shared, rest, opener, isBusy },
-      { size: settings.warmPool, settings: settings.settings },
-    );
-    this.#pool = pool;
-    this.#deps = { ...shared, rest, opener, pool };
-    this.#engine = engine;
-    const schedule = makeIdleSchedule(settings);
-    this.#upkeep = new Upkeep({ ...shared, engine, pool }, { ...settings, schedule });
+    setMaxListeners(0, signal);
+    this.#parts = makeBoxParts(deps, settings, { signal, isWanted: () => this.#waiting > 0 });
   }
 
   /**
@@ -133,17 +69,17 @@ export class BoxService implements AsyncDisposable {
    * that does not answer is no failure: it is probed again on use and every 30 s.
    */
   async start(options: CallOptions): Promise<void> {
-    if (this.#settings.enabled) await this.#upkeep.start(options);
+    if (this.#settings.enabled) await this.#parts.upkeep.start(options);
   }
 
   /** Boxes that are starting, ready or paused. */
   get awakeCount(): number {
-    return this.#deps.boxes.count;
+    return this.#parts.boxes.count;
   }
 
   /** Boxes that wait ready for new sessions. */
   get spareCount(): number {
-    return this.#pool.readyCount;
+    return this.#parts.pool.readyCount;
   }
 
   /**
@@ -151,7 +87,7 @@ export class BoxService implements AsyncDisposable {
    * @throws ServiceError `box.engine_unavailable`, `box.readiness`
    */
   async requireEngine(options: CallOptions): Promise<void> {
-    await this.#engine.ready(options);
+    await this.#parts.engine.ready(options);
   }
 
   async status(options: CallOptions): Promise<BoxStatus> {
@@ -164,7 +100,7 @@ export class BoxService implements AsyncDisposable {
   /** The engines that carry boxes. */
   async engines(options: CallOptions): Promise<readonly EngineEntry[]> {
     const { image, network } = this.#settings.settings;
-    const of = { name: this.#deps.backend.engine, image, network };
+    const of = { name: this.#parts.backend.engine, image, network };
     return [describeEngine(await this.#engineState(options), of)];
   }
 
@@ -180,12 +116,12 @@ export class BoxService implements AsyncDisposable {
 
   /** What went wrong with boxes of the tenant, and with the engine: the newest 50, in order (box §3.4). */
   recentErrors(tenant: string): readonly BoxError[] {
-    return this.#deps.errors.newest(tenant);
+    return this.#parts.errors.newest(tenant);
   }
 
   /** Boxes of a tenant that have a container or are being made. */
   async listBoxes(tenant: string, options: CallOptions): Promise<readonly BoxEntry[]> {
-    const { sessions, boxes } = this.#deps;
+    const { sessions, boxes } = this.#parts;
     const open = (await sessions.listAll()).filter(
       (record) => record.tenant === tenant && (record.container !== null || boxes.get(record.id) !== null),
     );
@@ -194,7 +130,7 @@ export class BoxService implements AsyncDisposable {
 
   /** How the boxes of these sessions are, in order. */
   async describe(records: readonly SessionRecord[], options: CallOptions): Promise<readonly BoxEntry[]> {
-    return describeBoxes({ ...this.#deps, defaults: this.#settings }, records, options);
+    return describeBoxes({ ...this.#parts, defaults: this.#settings }, records, options);
   }
 
   /** The one key that may be used; null = any. */
@@ -208,7 +144,7 @@ export class BoxService implements AsyncDisposable {
    */
   async findOrCreateSession(tenant: string, key: SessionKey, options: CallOptions): Promise<SessionRecord> {
     requireKey(this.requiredReuseKey, { tenant, key });
-    return findOrCreateSession(this.#deps, { tenant, key }, options);
+    return findOrCreateSession(this.#parts, { tenant, key }, options);
   }
 
   /**
@@ -221,7 +157,7 @@ export class BoxService implements AsyncDisposable {
     const { key, image } = readAcquireRequest(request, rules);
     if (image === null) return { session: await this.findOrCreateSession(tenant, key, options), image };
     // A ready box of the pool has the operator's image.
-    return { session: await makeSession(this.#deps, { tenant, key }, options), image };
+    return { session: await makeSession(this.#parts, { tenant, key }, options), image };
   }
 
   get #images(): readonly string[] {
@@ -234,7 +170,7 @@ export class BoxService implements AsyncDisposable {
 
   /** @throws ServiceError `session.not_found`, for one of another tenant too */
   async getSession(tenant: string, id: SessionId): Promise<SessionRecord> {
-    const session = await this.#deps.sessions.get(tenant, id);
+    const session = await this.#parts.sessions.get(tenant, id);
     if (session === null) throw sessionNotFound(id);
     return session;
   }
@@ -246,7 +182,7 @@ export class BoxService implements AsyncDisposable {
   async bind(session: SessionRecord, runId: RunId, options: BindOptions): Promise<BoxLease> {
     const settings = options.settings ?? this.#settingsOf(session, options.image);
     return this.#use(session.tenant, options, (linked) =>
-      bindBox(this.#deps, { session, runId, settings }, linked),
+      bindBox(this.#parts, { session, runId, settings }, linked),
     );
   }
 
@@ -258,7 +194,7 @@ export class BoxService implements AsyncDisposable {
   async lease(session: SessionRecord, options: LeaseOptions): Promise<HandLease> {
     const settings = this.#settingsOf(session);
     return this.#use(session.tenant, options, (linked) =>
-      leaseBox(this.#deps, { session, settings, kind: options.kind }, linked),
+      leaseBox(this.#parts, { session, settings, kind: options.kind }, linked),
     );
   }
 
@@ -275,11 +211,11 @@ export class BoxService implements AsyncDisposable {
     using linked = linkSignals(options.signal, this.#life.signal);
     this.#waiting += 1;
     try {
-      await this.#engine.ready(linked);
+      await this.#parts.engine.ready(linked);
       return await work(linked);
     } catch (error) {
-      this.#engine.report(error);
-      if (!linked.signal.aborted) this.#deps.errors.add(error, tenant);
+      this.#parts.engine.report(error);
+      if (!linked.signal.aborted) this.#parts.errors.add(error, tenant);
       throw error;
     } finally {
       this.#waiting -= 1;
@@ -288,7 +224,7 @@ export class BoxService implements AsyncDisposable {
 
   /** Whether a run, a command or a file request holds the box; jobs and terminals do not count. */
   isInUse(id: SessionId): boolean {
-    return this.#deps.boxes.holds(id, "use") > 0;
+    return this.#parts.boxes.holds(id, "use") > 0;
   }
 
   /**
@@ -296,7 +232,7 @@ export class BoxService implements AsyncDisposable {
    * @throws ServiceError `session.not_found`; `box.conflict` while somebody uses the box
    */
   async stopSession(tenant: string, id: SessionId): Promise<void> {
-    await stopSession(this.#deps, { tenant, id, rest: this.#deps.rest });
+    await stopSession(this.#parts, { tenant, id, rest: this.#parts.rest });
   }
 
   /**
@@ -308,20 +244,20 @@ export class BoxService implements AsyncDisposable {
     id: SessionId,
     options: CallOptions & { readonly force?: boolean | undefined },
   ): Promise<void> {
-    await removeSession(this.#deps, { tenant, id, force: options.force ?? false }, options);
+    await removeSession(this.#parts, { tenant, id, force: options.force ?? false }, options);
   }
 
   /** Stops the loops and ends the leases; boxes and workspaces stay and are found again (box §11.10). */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort(new ServiceError("service.stopping", "The service is stopping."));
     await using _ending = new CleanupStack([
-      () => this.#upkeep[Symbol.asyncDispose](),
-      () => this.#engine[Symbol.asyncDispose](),
-      ...this.#deps.leases,
+      () => this.#parts.upkeep[Symbol.asyncDispose](),
+      () => this.#parts.engine[Symbol.asyncDispose](),
+      ...this.#parts.leases,
     ]);
   }
 
   async #engineState(options: CallOptions): Promise<EngineState | "disabled"> {
-    return this.#settings.enabled ? this.#engine.current(options) : "disabled";
+    return this.#settings.enabled ? this.#parts.engine.current(options) : "disabled";
   }
 }

@@ -16,6 +16,7 @@ import type { CallOptions } from "../ports/options.js";
 import type { HandLease } from "./box-lease.js";
 import type { LeaseOptions } from "./box-service.js";
 import { Job } from "./job.js";
+import { JobRecords, type JobRecordsSettings } from "./job-records.js";
 import type { OutputFollower } from "./managed-process.js";
 import { SessionStarts } from "./session-starts.js";
 
@@ -29,13 +30,9 @@ export interface JobsDeps {
   readonly mask: SecretMask;
 }
 
-export interface JobsSettings {
+export interface JobsSettings extends JobRecordsSettings {
   /** Jobs at one time, of all tenants. */
   readonly maxRunning: number;
-  /** Records of jobs that have ended, of all tenants. */
-  readonly maxEnded: number;
-  /** How long such a record is kept. */
-  readonly endedTtlSec: number;
 }
 
 /** A process that does not read holds up its writer so long. */
@@ -44,7 +41,7 @@ const INPUT_MS = 10_000;
 export class Jobs implements AsyncDisposable {
   readonly #deps: JobsDeps;
   readonly #settings: JobsSettings;
-  readonly #jobs = new Map<SessionId, Map<string, Job>>();
+  readonly #records: JobRecords;
   readonly #starts = new SessionStarts();
   /** Starts and stops of one id happen one at a time. */
   readonly #turns = new KeyedLock<string>();
@@ -53,11 +50,12 @@ export class Jobs implements AsyncDisposable {
   constructor(deps: JobsDeps, settings: JobsSettings) {
     this.#deps = deps;
     this.#settings = settings;
+    this.#records = new JobRecords(deps, settings);
   }
 
   /** Jobs that run or are cleared away. */
   get runningCount(): number {
-    return this.#all().filter(({ process }) => !process.isClosed).length;
+    return this.#records.runningCount;
   }
 
   /** The jobs of one session, for tools. */
@@ -66,7 +64,7 @@ export class Jobs implements AsyncDisposable {
     return {
       start: (request, options) => this.start(session, request, options),
       list: () => this.list(id),
-      take: async (job, waitMs, options) => this.#take(this.#find(id, job), waitMs, options),
+      take: async (job, waitMs, options) => this.#take(this.#records.find(id, job), waitMs, options),
       wait: (job, waitMs, options) => this.wait(id, job, { ...options, waitMs }),
       input: (job, data, options) => this.input(id, job, { ...options, data }),
       stop: (job) => this.stop(id, job),
@@ -90,12 +88,15 @@ export class Jobs implements AsyncDisposable {
   /** Running ones and those that ended lately, newest first. */
   list(sessionId: SessionId): readonly JobInfo[] {
     this.prune();
-    return [...(this.#jobs.get(sessionId)?.values() ?? [])].map(({ info }) => info).toReversed();
+    return this.#records
+      .of(sessionId)
+      .map(({ info }) => info)
+      .toReversed();
   }
 
   /** @throws ServiceError `box.process_not_found` */
   info(sessionId: SessionId, id: string): JobInfo {
-    return this.#find(sessionId, id).info;
+    return this.#records.find(sessionId, id).info;
   }
 
   /**
@@ -107,7 +108,7 @@ export class Jobs implements AsyncDisposable {
     id: string,
     of: CallOptions & { readonly after: number; readonly maxBytes: number; readonly waitMs: number },
   ): Promise<{ readonly job: JobInfo; readonly output: JobOutput }> {
-    const job = this.#find(sessionId, id);
+    const job = this.#records.find(sessionId, id);
     await job.process.more(of.after, of.waitMs, of);
     return { job: job.info, output: job.process.output.read(of.after, of.maxBytes) };
   }
@@ -117,7 +118,7 @@ export class Jobs implements AsyncDisposable {
    * @throws ServiceError `box.process_not_found`; `box.process_conflict` while somebody else does so
    */
   follow(sessionId: SessionId, id: string, after: number): OutputFollower {
-    const { process } = this.#find(sessionId, id);
+    const { process } = this.#records.find(sessionId, id);
     if (process.isFollowed)
       throw new ServiceError("box.process_conflict", `Somebody else follows the job "${id}" already.`, {
         hint: "Poll its output instead, or wait until they have left.",
@@ -131,7 +132,7 @@ export class Jobs implements AsyncDisposable {
     id: string,
     { waitMs, ...options }: CallOptions & { readonly waitMs: number },
   ): Promise<JobInfo> {
-    const job = this.#find(sessionId, id);
+    const job = this.#records.find(sessionId, id);
     await job.process.ended(waitMs, options);
     return job.info;
   }
@@ -145,7 +146,7 @@ export class Jobs implements AsyncDisposable {
     id: string,
     { data, signal }: CallOptions & { readonly data: Uint8Array | null },
   ): Promise<JobInfo> {
-    const job = this.#find(sessionId, id);
+    const job = this.#records.find(sessionId, id);
     using limit = new TimeLimit(() => doesNotRead(id));
     limit.restart(INPUT_MS);
     using linked = linkSignals(signal, limit.signal);
@@ -156,7 +157,7 @@ export class Jobs implements AsyncDisposable {
 
   /** TERM, and after 5 s the end of the whole tree. @throws ServiceError `box.process_not_found` */
   async stop(sessionId: SessionId, id: string): Promise<JobInfo> {
-    const job = this.#find(sessionId, id);
+    const job = this.#records.find(sessionId, id);
     await job.process.stop();
     return job.info;
   }
@@ -164,37 +165,25 @@ export class Jobs implements AsyncDisposable {
   /** The session is stopped: its jobs end, their records stay for their time. */
   async stopAll(sessionId: SessionId): Promise<void> {
     await this.#starts.cancel(sessionId);
-    const jobs = [...(this.#jobs.get(sessionId)?.values() ?? [])];
-    await Promise.all(jobs.map(({ process }) => process.stop()));
+    await Promise.all(this.#records.of(sessionId).map(({ process }) => process.stop()));
   }
 
   /** The session is removed: its jobs end at once, and nothing is known of them afterwards. */
   async removeAll(sessionId: SessionId): Promise<void> {
     await this.#starts.cancel(sessionId);
-    const jobs = [...(this.#jobs.get(sessionId)?.values() ?? [])];
-    await Promise.all(jobs.map(({ process }) => process.kill()));
-    this.#jobs.delete(sessionId);
+    await Promise.all(this.#records.of(sessionId).map(({ process }) => process.kill()));
+    this.#records.forgetAll(sessionId);
   }
 
   /** Forgets records of ended jobs that are too old, and the oldest where there are too many. */
   prune(): void {
-    const { maxEnded, endedTtlSec } = this.#settings;
-    const oldest = this.#deps.clock.elapsed() - endedTtlSec * 1000;
-    const ended = [...this.#jobs].flatMap(([sessionId, jobs]) =>
-      [...jobs.values()].flatMap((job) => {
-        const { endedAt, isClosed } = job.process;
-        return endedAt === null || !isClosed ? [] : [{ sessionId, job, at: endedAt.elapsed }];
-      }),
-    );
-    const surplus = ended.length - maxEnded;
-    for (const [index, { sessionId, job, at }] of ended.toSorted((one, other) => one.at - other.at).entries())
-      if (index < surplus || at <= oldest) this.#forget(sessionId, job.id);
+    this.#records.prune();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     await this.#starts.cancel(null);
-    await Promise.all(this.#all().map(({ process }) => process.kill()));
+    await Promise.all(this.#records.all.map(({ process }) => process.kill()));
   }
 
   async #start(
@@ -205,7 +194,7 @@ export class Jobs implements AsyncDisposable {
     const { id, command, workdir, env } = request;
     const { clock, mask } = this.#deps;
     using _turn = await this.#turns.acquire(JSON.stringify([session.id, id]), options);
-    await this.#jobs.get(session.id)?.get(id)?.process.stop();
+    await this.#records.get(session.id, id)?.process.stop();
     this.#checkRoom();
     await using taken = new CleanupStack();
     const lease = taken.use(await this.#deps.lease(session, { ...options, kind: "job" }));
@@ -214,7 +203,7 @@ export class Jobs implements AsyncDisposable {
     options.signal.throwIfAborted();
     taken.move();
     const job = new Job({ id, command, process, lease, clock, mask });
-    this.#keep(session.id, job);
+    this.#records.keep(session.id, job);
     void this.#tellEnd(session.id, job);
     return job.info;
   }
@@ -229,21 +218,6 @@ export class Jobs implements AsyncDisposable {
       `${others} jobs run or are being started; the limit is ${maxRunning} (jobs.max_running).`,
       { hint: "Stop a job, or try again later.", details: { limit: maxRunning, used: others } },
     );
-  }
-
-  #keep(sessionId: SessionId, job: Job): void {
-    this.prune();
-    const jobs = this.#jobs.get(sessionId) ?? new Map<string, Job>();
-    // The newest stands last.
-    jobs.delete(job.id);
-    jobs.set(job.id, job);
-    this.#jobs.set(sessionId, jobs);
-  }
-
-  #forget(sessionId: SessionId, id: string): void {
-    const jobs = this.#jobs.get(sessionId);
-    jobs?.delete(id);
-    if (jobs?.size === 0) this.#jobs.delete(sessionId);
   }
 
   async #tellEnd(sessionId: SessionId, job: Job): Promise<void> {
@@ -263,21 +237,6 @@ export class Jobs implements AsyncDisposable {
   ): Promise<{ readonly job: JobInfo; readonly output: JobOutput }> {
     await job.process.more(job.taken, waitMs, options);
     return { job: job.info, output: job.take() };
-  }
-
-  #find(sessionId: SessionId, id: string): Job {
-    this.prune();
-    const job = this.#jobs.get(sessionId)?.get(id);
-    if (job !== undefined) return job;
-    throw new ServiceError(
-      "box.process_not_found",
-      `The session has no job ${JSON.stringify(id.slice(0, 100))}.`,
-      { hint: `List its jobs. Ended ones are forgotten after ${this.#settings.endedTtlSec} s.` },
-    );
-  }
-
-  #all(): readonly Job[] {
-    return [...this.#jobs.values()].flatMap((jobs) => Array.from(jobs.values()));
   }
 }
 

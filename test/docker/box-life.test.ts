@@ -5,7 +5,8 @@ import { type MemoryStores, openMemoryStores } from "../../src/adapters/memory/o
 import { RandomIdSource } from "../../src/adapters/system/random-id-source.js";
 import type { BoxLease } from "../../src/box/box-lease.js";
 import { BOX_NOTES } from "../../src/box/box-notes.js";
-import { BoxService, type BoxServiceSettings } from "../../src/box/box-service.js";
+import type { BoxServiceSettings } from "../../src/box/box-parts.js";
+import { BoxService } from "../../src/box/box-service.js";
 import { type ExportDeps, exportFiles } from "../../src/box/export-files.js";
 import { type ImportRequest, importAttachments } from "../../src/box/import-attachments.js";
 import { keyAsTemplate, renderReuseKey } from "../../src/box/reuse-key.js";

@@ -1,7 +1,7 @@
 /** Everything a box needs, in memory, for tests of the parts of the box service. */
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
+import type { BoxServiceSettings } from "../../../src/box/box-parts.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
-import type { BoxServiceSettings } from "../../../src/box/box-service.js";
 import { OpenBoxes } from "../../../src/box/open-boxes.js";
 import { RecentErrors } from "../../../src/box/recent-errors.js";
 import type { SessionId } from "../../../src/domain/ids.js";
