@@ -19,7 +19,8 @@ import type { PlanDeps } from "../runs/plan-run.js";
 import { RunnerRegistry } from "../runs/runner-registry.js";
 import { ServeRuns } from "../runs/serve-runs.js";
 import { nativeTools } from "../tools/native/index.js";
-import { offerNativeTools } from "../tools/tool-catalog.js";
+import { NativeToolSource } from "../tools/native-source.js";
+import { ToolCatalog } from "../tools/tool-catalog.js";
 import {
   toBotPackages,
   toBoxSettings,
@@ -59,13 +60,15 @@ export function buildRuns(
     packages,
     logger: base.logger,
   });
+  const native = new NativeToolSource(tools, { boxesEnabled: config.boxes.enabled, workspaceMode });
+  const catalog = new ToolCatalog({ sources: [native], logger: base.logger });
   const plan: PlanDeps = {
     pipelines: toPipelines(config.default_pipeline, config.pipelines),
     runners,
     bots: toBotPackages(config.bots),
+    catalog,
     offer: {
       models: toModelFacts(config.models),
-      tools: offerNativeTools(tools, { boxesEnabled: config.boxes.enabled, workspaceMode }),
       knowledgeBases: new Map(),
       skills: [],
     },
@@ -88,7 +91,7 @@ export function buildRuns(
     host: {
       ...shared,
       models,
-      nativeTools: new Map(tools.map((tool) => [tool.name, tool])),
+      catalog,
       box,
       toolTimeoutMs: config.tools.call_timeout_sec * 1000,
     },

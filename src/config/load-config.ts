@@ -1,7 +1,9 @@
 /** The only reader of the environment and of the configuration file. Everything is checked whole at start (api §8). */
+
 import { readFileSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import { type Document, parseDocument } from "yaml";
+import { parseToolGrant } from "../domain/tool-grant.js";
 import { applyEnvironment } from "./apply-environment.js";
 import { checkSettings } from "./check-settings.js";
 import { completeConfig } from "./complete-config.js";
@@ -78,17 +80,23 @@ function findToolFaults({ pipelines }: Settings, { toolNames }: ConfigSource): C
   if (toolNames === undefined) return [];
   return pipelines.flatMap(({ policy }, index) =>
     (policy.allowed_tool_names ?? []).flatMap((name, position): ConfigFault[] =>
-      toolNames.includes(name)
+      toolNames.includes(name) || isOfOthers(name)
         ? []
         : [
             {
               path: `pipelines[${index}].policy.allowed_tool_names[${position}]`,
               found: `${JSON.stringify(name.slice(0, 100))}, which is no tool`,
-              allowed: toolNames.join(", "),
+              allowed: `${toolNames.join(", ")}; of others <source>:<id>/<tool>, as mcp:docs/search`,
             },
           ],
     ),
   );
+}
+
+/** What others offer is known only when they are asked. */
+function isOfOthers(name: string): boolean {
+  const { ref } = parseToolGrant(name);
+  return ref !== null && ref.source !== "native";
 }
 
 /** The engine would be asked without the protection that the variable demands. */

@@ -12,16 +12,19 @@ const names = z.array(z.string());
 /** What a pipeline lets its runner use, besides what the runner config selects (runs §15.2). */
 export const resourcePolicySchema = z.strictObject({
   allowed_model_uuids: names.default([]).describe("Models besides those that the runner config selects."),
-  /** Null = every native tool; a list = only these. */
   allowed_tool_names: names
     .nullable()
     .default(null)
-    .describe("Native tools that may be used; null = every one."),
+    .describe(
+      "Tools that may be used: native ones by name, those of others as `mcp:<server>/<tool>` or `plugin:<package>/<tool>`, where `*` stands for every tool of the source; null = every one.",
+    ),
   allowed_tool_sources: z
     .array(toolSourceSchema)
     .nullable()
     .default(null)
-    .describe("Sources that tools may come from; null = every one."),
+    .describe(
+      "Sources that tools may come from, as `{source: mcp, source_id: docs}`; native tools are of `{source: native, source_id: berth}`. Null = every one.",
+    ),
   allow_all_tools: z
     .boolean()
     .default(true)

@@ -26,12 +26,19 @@ export type ToolEffect =
 export const toolSourceSchema = z.strictObject({ source: z.string(), source_id: z.string() });
 export type ToolSourceRef = z.infer<typeof toolSourceSchema>;
 
+/** Whether the source is the service itself: its names are taken, and its tools are the policy's matter alone. */
+export function isHostSource({ source }: Pick<ToolSourceRef, "source">): boolean {
+  return source === "native" || source === "skill";
+}
+
 /** A tool as it stands in the run's resources. */
 export interface ToolResource extends ToolSourceRef {
   readonly tool_name: string;
   readonly description: string;
   readonly parameters: JsonSchema | null;
   readonly effect: ToolEffect;
+  /** Reads resources of an MCP server: what agent reading switches off (runs §15.2). Said by the source, never guessed from names. */
+  readonly reads_resources?: true | undefined;
 }
 
 /** What a tool call came to. A failure is data, not an exception. `terminate: true` in a result ends the run (local-agent §6.7). */

@@ -11,8 +11,10 @@ import { authoriseTools } from "./authorise-tools.js";
 
 export interface Offer {
   readonly models: ReadonlyMap<string, ModelFacts>;
-  /** Native tools that this run's box would carry; empty without boxes (box §4.5). */
+  /** What the sources of tools list for this run. */
   readonly tools: readonly ToolResource[];
+  /** Names of the service's own tools, offered or not. */
+  readonly hostNames: ReadonlySet<string>;
   readonly knowledgeBases: ReadonlyMap<string, KnowledgeBaseFacts>;
   readonly skills: readonly SkillResource[];
 }
@@ -25,17 +27,18 @@ export interface Authorised {
 /** The snapshot is a copy that cannot be changed: what is edited later does not widen a run (runs §15.3). */
 export function authoriseResources(binding: Binding, runner: RunnerDescriptor, offer: Offer): Authorised {
   const models = authoriseModels(binding, runner, offer.models);
+  const tools = authoriseTools(binding, runner, offer);
   const knowledgeBases = authoriseKnowledgeBases(binding, runner, offer.knowledgeBases);
   return {
     resources: frozenCopy({
       models: models.granted,
-      tools: authoriseTools(binding, runner, offer.tools),
+      tools: tools.granted,
       knowledge_bases: knowledgeBases.granted,
       skills: visibleSkills(binding.policy, offer.skills),
       storage: permittedStorage(binding.policy, runner),
       platform_capabilities: [],
     }),
-    warnings: [...models.warnings, ...knowledgeBases.warnings],
+    warnings: [...models.warnings, ...tools.warnings, ...knowledgeBases.warnings],
   };
 }
 

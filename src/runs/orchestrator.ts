@@ -19,6 +19,7 @@ import { type RecordEventDeps, recordEvent } from "./record-event.js";
 import { type RecorderDeps, RunRecorder } from "./record-run.js";
 import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
+import { sessionBoxOf } from "./session-box.js";
 import { takeResult } from "./take-result.js";
 import { untilStopped } from "./until-stopped.js";
 
@@ -65,7 +66,8 @@ export class Orchestrator {
       const binding = resolveBinding(this.#deps.plan.pipelines, run.pipeline);
       const deadlineMs = this.#deadlineMs(binding);
       using active = this.#deps.active.register(run.id, deadlineMs);
-      const planned = { binding, tenant: run.tenant, botId: run.chat?.bot_id ?? null };
+      const box = sessionBoxOf(this.#deps.host.box.boxes, run);
+      const planned = { binding, tenant: run.tenant, botId: run.chat?.bot_id ?? null, box };
       const plan = await planBinding(this.#deps.plan, planned, { signal: active.signal });
       const deadlineAt = this.#deps.clock.now() + deadlineMs;
       host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });

@@ -2,9 +2,13 @@
 import type { Binding } from "../domain/binding.js";
 import type { Resources } from "../domain/resources.js";
 import type { RunWarning } from "../domain/result.js";
+import { isHostSource } from "../domain/tool.js";
 import type { CallOptions } from "../ports/options.js";
 import type { Runner } from "../ports/runner.js";
+import type { SessionBox, ToolScope } from "../ports/tool-source.js";
+import type { ToolCatalog } from "../tools/tool-catalog.js";
 import { authoriseResources, type Offer } from "./authorise-resources.js";
+import { wantsSource } from "./authorise-tools.js";
 import { type Pipelines, resolveBinding } from "./resolve-binding.js";
 import type { RunnerRegistry } from "./runner-registry.js";
 
@@ -15,7 +19,8 @@ export interface PlanDeps {
   readonly pipelines: Pipelines;
   readonly runners: RunnerRegistry;
   readonly bots: BotPackages;
-  readonly offer: Offer;
+  readonly catalog: Pick<ToolCatalog, "list" | "hostNames">;
+  readonly offer: Omit<Offer, "tools" | "hostNames">;
 }
 
 export interface RunPlan {
@@ -23,6 +28,8 @@ export interface RunPlan {
   readonly runner: Runner;
   readonly resources: Resources;
   readonly warnings: readonly RunWarning[];
+  /** Names of tools that were found and not granted: there, but not this run's. */
+  readonly otherTools: ReadonlySet<string>;
 }
 
 /** For whom a run is planned. */
@@ -31,22 +38,63 @@ export interface PlannedFor {
   readonly botId: string | null;
 }
 
-/** @throws ServiceError `pipeline.not_found`, `runner.not_found`, `runner.not_authorized` */
+/**
+ * As far as an admission needs it: of the tools only the service's own, so that nobody waits for a server of others.
+ * @throws ServiceError `pipeline.not_found`, `runner.not_found`, `runner.not_authorized`
+ */
 export async function planRun(
   deps: PlanDeps,
   { pipeline, ...planned }: PlannedFor & { readonly pipeline: string | null },
   options: CallOptions,
 ): Promise<RunPlan> {
-  return planBinding(deps, { ...planned, binding: resolveBinding(deps.pipelines, pipeline) }, options);
+  const binding = resolveBinding(deps.pipelines, pipeline);
+  const { runner, allowedPackages } = await findRunner(deps, { ...planned, binding }, options);
+  const scope = { tenant: planned.tenant, allowedPackages, wants: isHostSource, box: null };
+  return authorise(deps, { binding, runner, scope }, options);
 }
 
-/** The same for a binding that is resolved already. @throws ServiceError `runner.not_found`, `runner.not_authorized` */
+export interface PlannedRun extends PlannedFor {
+  readonly binding: Binding;
+  /** Of the run's session; null = it has none. */
+  readonly box: SessionBox | null;
+}
+
+/** The whole plan of a run, for a binding that is resolved already. @throws ServiceError `runner.not_found`, `runner.not_authorized` */
 export async function planBinding(
   deps: PlanDeps,
-  { binding, tenant, botId }: PlannedFor & { readonly binding: Binding },
+  planned: PlannedRun,
   options: CallOptions,
 ): Promise<RunPlan> {
-  const allowedPackages = botId === null ? null : (deps.bots.get(botId) ?? null);
-  const runner = await deps.runners.get(binding.runnerId, { tenant, allowedPackages }, options);
-  return { binding, runner, ...authoriseResources(binding, runner.descriptor, deps.offer) };
+  const { binding, tenant, box } = planned;
+  const { runner, allowedPackages } = await findRunner(deps, planned, options);
+  const scope = { tenant, allowedPackages, box, wants: wantsSource(binding, runner.descriptor) };
+  return authorise(deps, { binding, runner, scope }, options);
+}
+
+interface FoundRunner {
+  readonly runner: Runner;
+  readonly allowedPackages: readonly string[] | null;
+}
+
+async function findRunner(
+  { bots, runners }: PlanDeps,
+  { binding, tenant, botId }: PlannedFor & { readonly binding: Binding },
+  options: CallOptions,
+): Promise<FoundRunner> {
+  const allowedPackages = botId === null ? null : (bots.get(botId) ?? null);
+  const runner = await runners.get(binding.runnerId, { tenant, allowedPackages }, options);
+  return { runner, allowedPackages };
+}
+
+async function authorise(
+  { catalog, offer }: PlanDeps,
+  { binding, runner, scope }: { binding: Binding; runner: Runner; scope: ToolScope },
+  options: CallOptions,
+): Promise<RunPlan> {
+  const listed = await catalog.list(scope, options);
+  const offered = { ...offer, tools: listed.tools, hostNames: catalog.hostNames };
+  const { resources, warnings } = authoriseResources(binding, runner.descriptor, offered);
+  const otherTools = new Set(listed.tools.map(({ tool_name }) => tool_name));
+  for (const { tool_name } of resources.tools) otherTools.delete(tool_name);
+  return { binding, runner, resources, warnings: [...listed.warnings, ...warnings], otherTools };
 }

@@ -4,6 +4,7 @@ import { buildTemplateVariables } from "../box/template-variables.js";
 import type { Chat, EventType } from "../domain/event.js";
 import type { RunId } from "../domain/ids.js";
 import type { Resources } from "../domain/resources.js";
+import type { ToolResource } from "../domain/tool.js";
 
 /** Tools that make a box worth having (box §4.5). */
 const BOX_TOOLS: ReadonlySet<string> = new Set(["exec", "read", "write", "edit", "glob", "grep"]);
@@ -17,6 +18,11 @@ const NO_CHAT = {
   thread_id: null,
   bot_id: null,
 } as const;
+
+/** By source as well: a stranger's tool of such a name needs no box. */
+function isBoxTool({ source, tool_name: name }: ToolResource): boolean {
+  return source === "native" && BOX_TOOLS.has(name);
+}
 
 export interface SessionFacts {
   readonly tenant: string;
@@ -40,7 +46,7 @@ export function planSession(
   resources: Resources,
   facts: SessionFacts,
 ): ReuseKey | null {
-  if (plan === null || !resources.tools.some((tool) => BOX_TOOLS.has(tool.tool_name))) return null;
+  if (plan === null || !resources.tools.some(isBoxTool)) return null;
   // The template is not looked at then, whatever is wrong with it (box §2.7).
   if (facts.requiredKey !== null) return plainReuseKey(facts.requiredKey, facts.tenant);
   const variables = buildTemplateVariables({

@@ -178,7 +178,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "AUTH-05",
     rule: "runs §5.6",
     says: "`enable-all-tools` not a boolean / policy applied / counts as false; only selected tools remain",
-    issue: 4,
   },
   {
     id: "AUTH-06",
@@ -199,7 +198,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "AUTH-09",
     rule: "runs §15.5",
     says: "two MCP servers offer `search`, one is authorised / called / goes to that one",
-    issue: 4,
   },
   {
     id: "AUTH-10",

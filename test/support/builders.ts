@@ -177,5 +177,12 @@ export function someResources(fields: Partial<Resources> = {}): Resources {
 
 /** What a service without models, tools, knowledge bases and skills could grant. */
 export function anOffer(fields: Partial<Offer> = {}): Offer {
-  return { models: new Map(), tools: [], knowledgeBases: new Map(), skills: [], ...fields };
+  return {
+    models: new Map(),
+    tools: [],
+    hostNames: new Set(),
+    knowledgeBases: new Map(),
+    skills: [],
+    ...fields,
+  };
 }

@@ -17,16 +17,17 @@ import type { PluginPackages } from "../../src/ports/plugin-packages.js";
 import type { RunRecord } from "../../src/ports/run-store.js";
 import type { Runner } from "../../src/ports/runner.js";
 import type { NativeTool } from "../../src/ports/tool.js";
+import type { ToolSource } from "../../src/ports/tool-source.js";
 import { ActiveRuns } from "../../src/runs/active-runs.js";
 import type { ModelFacts } from "../../src/runs/authorise-models.js";
-import type { Offer } from "../../src/runs/authorise-resources.js";
 import type { HostDeps } from "../../src/runs/host/create-run-host.js";
 import { Orchestrator } from "../../src/runs/orchestrator.js";
 import type { PlanDeps } from "../../src/runs/plan-run.js";
 import type { Pipeline } from "../../src/runs/resolve-binding.js";
 import { RunnerRegistry } from "../../src/runs/runner-registry.js";
 import { ServeRuns } from "../../src/runs/serve-runs.js";
-import { offerNativeTools } from "../../src/tools/tool-catalog.js";
+import { NativeToolSource } from "../../src/tools/native-source.js";
+import { ToolCatalog } from "../../src/tools/tool-catalog.js";
 import { CountingIds } from "../fakes/counting-ids.js";
 import { FakeBoxBackend } from "../fakes/fake-box-backend.js";
 import { FakeClock } from "../fakes/fake-clock.js";
@@ -46,6 +47,8 @@ export interface WorldOptions {
   readonly models?: readonly ModelFacts[];
   readonly chatModels?: ReadonlyMap<string, ChatModel>;
   readonly tools?: readonly NativeTool[];
+  /** Sources of tools besides the service itself. */
+  readonly sources?: readonly ToolSource[];
   readonly backend?: FakeBoxBackend;
   readonly outbound?: FakeOutboundFetch;
   readonly boxesEnabled?: boolean;
@@ -133,7 +136,12 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   const jobs = new Jobs({ ...base, lease }, { maxRunning: 8, maxEnded: 8, endedTtlSec: 300 });
   const terminals = new Terminals({ ...base, lease }, { maxOpen: 8 });
   const plan = aPlan(options, base.logger);
-  const host = { ...base, ...aHost(options), box: { ...base, boxes, jobs, ...boxParts(options) } };
+  const host = {
+    ...base,
+    ...aHost(options),
+    catalog: plan.catalog,
+    box: { ...base, boxes, jobs, ...boxParts(options) },
+  };
   const orchestrator = new Orchestrator({
     ...base,
     plan,
@@ -167,16 +175,12 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   };
 }
 
-function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps {
-  const tools = options.tools ?? [];
-  const facts = {
+function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps & Pick<HostDeps, "catalog"> {
+  const native = new NativeToolSource(options.tools ?? [], {
     boxesEnabled: options.boxesEnabled ?? true,
     workspaceMode: options.workspaceMode ?? "rw",
-  };
-  const offer: Offer = anOffer({
-    models: modelsOf(...(options.models ?? [])),
-    tools: offerNativeTools(tools, facts),
   });
+  const offer = anOffer({ models: modelsOf(...(options.models ?? [])) });
   return {
     pipelines: pipelinesOf(...(options.pipelines ?? [aPipeline()])),
     runners: new RunnerRegistry({
@@ -186,13 +190,13 @@ function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps {
     }),
     bots: new Map(Object.entries(options.bots ?? {})),
     offer,
+    catalog: new ToolCatalog({ sources: [native, ...(options.sources ?? [])], logger }),
   };
 }
 
-function aHost(options: WorldOptions): Pick<HostDeps, "models" | "nativeTools" | "toolTimeoutMs"> {
+function aHost(options: WorldOptions): Pick<HostDeps, "models" | "toolTimeoutMs"> {
   return {
     models: options.chatModels ?? new Map<string, ChatModel>(),
-    nativeTools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
     toolTimeoutMs: options.toolTimeoutMs ?? 120_000,
   };
 }

@@ -98,6 +98,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   "context-reserve-tokens",
   "context-keep-recent-tokens",
   "context-summary-tokens",
+  "tools",
   "enable-all-tools",
   "mcp-resource-agent-read-enabled",
   "mcp-resources",
@@ -116,5 +117,11 @@ function findUnknownNames(config: Readonly<Record<string, unknown>>): readonly s
 
 /** @returns one sentence for each name that is not known, and for each switch that is no boolean (runs §5.5) */
 export function findConfigFaults(config: Readonly<Record<string, unknown>>): readonly string[] {
-  return [...findUnknownNames(config), ...findAccessFaults(config)];
+  return [...findUnknownNames(config), ...findAccessFaults(config), ...findSelectionFaults(config)];
+}
+
+/** A selection that is read as none would leave tools out in silence. */
+function findSelectionFaults({ tools }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (tools === undefined || z.array(z.string()).safeParse(tools).success) return [];
+  return ["tools must be a list of texts: names of tools, or <source>:<id>/<tool>, as mcp:docs/search."];
 }

@@ -38,7 +38,11 @@ export async function setUpBox(
 }
 
 function wantsBox({ context, resources }: RunContext): boolean {
-  return context.available_apis.box && resources.tools.some(({ tool_name }) => NATIVE_TOOLS.has(tool_name));
+  return context.available_apis.box && hasBoxTool(resources);
+}
+
+function hasBoxTool({ tools }: RunContext["resources"]): boolean {
+  return tools.some(({ source, tool_name }) => source === "native" && NATIVE_TOOLS.has(tool_name));
 }
 
 function withHint(error: unknown): unknown {

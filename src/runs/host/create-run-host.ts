@@ -11,8 +11,8 @@ import type { Metrics } from "../../ports/metrics.js";
 import type { HistoryRequest, RunHost } from "../../ports/run-host.js";
 import type { RunRecord } from "../../ports/run-store.js";
 import type { StateStore } from "../../ports/state-store.js";
-import type { NativeTool } from "../../ports/tool.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
+import type { ToolCatalog } from "../../tools/tool-catalog.js";
 import type { RunPlan } from "../plan-run.js";
 import { planSession } from "../plan-session.js";
 import type { RunRecorder } from "../record-run.js";
@@ -29,7 +29,7 @@ import { ToolCalls } from "./tool-calls.js";
 
 export interface HostDeps {
   readonly models: ReadonlyMap<string, ChatModel>;
-  readonly nativeTools: ReadonlyMap<string, NativeTool>;
+  readonly catalog: Pick<ToolCatalog, "find" | "hostNames">;
   readonly transcripts: TranscriptStore;
   readonly files: FileStore;
   readonly state: StateStore;
@@ -80,6 +80,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     gate,
     recorder,
     resources: plan.resources.tools,
+    otherNames: plan.otherTools,
     box: () => box.forTools(),
     requireEngine: (options) => deps.box.boxes.requireEngine(options),
     timeoutMs: deps.toolTimeoutMs,

@@ -11,6 +11,7 @@ import type { BoxStatus } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { RunId, SessionId } from "../../domain/ids.js";
 import type { SessionRecord } from "../../domain/session.js";
+import { CleanupStack } from "../../lib/cleanup-stack.js";
 import type { KeyedLock } from "../../lib/keyed-lock.js";
 import type { BlobStore } from "../../ports/blob-store.js";
 import type { Clock } from "../../ports/clock.js";
@@ -29,7 +30,8 @@ import type {
 } from "../../ports/run-host.js";
 import type { RunRecord, RunStore } from "../../ports/run-store.js";
 import type { SniffMimeType } from "../../ports/sniff-mime-type.js";
-import type { ExportAnswer, ToolBox } from "../../ports/tool.js";
+import type { ExportAnswer } from "../../ports/tool.js";
+import type { RunToolBox } from "../../ports/tool-source.js";
 import { ToolResultFile } from "../../tools/tool-results.js";
 import type { RunRecorder } from "../record-run.js";
 import { toDelivery } from "../run-object.js";
@@ -44,6 +46,7 @@ export interface RunBoxDeps {
     | "acquire"
     | "bind"
     | "describe"
+    | "lease"
     | "getSession"
     | "findOrCreateSession"
     | "requireEngine"
@@ -86,6 +89,8 @@ export class RunBox {
   #lease: BoxLease | null = null;
   /** Images that this run has named for boxes it acquired. */
   readonly #images = new Map<SessionId, string | null>();
+  /** What tools share with other runs of the box. */
+  readonly #toRelease = new CleanupStack();
   #importing: Promise<readonly ImportedAttachment[]> | null = null;
   #attachments: RunRecord["attachments"];
   #sources: RunRecord["attachmentSources"];
@@ -209,7 +214,7 @@ export class RunBox {
   }
 
   /** The box as a tool may use it; null before the bind (box §4.4). */
-  forTools(): ToolBox | null {
+  forTools(): RunToolBox | null {
     const lease = this.#lease;
     if (lease === null) return null;
     return {
@@ -222,6 +227,8 @@ export class RunBox {
       attachments: this.#attachments,
       jobs: this.#deps.jobs.of(lease.session),
       exportFiles: (paths, options) => this.#export(lease, paths, options),
+      hold: (options) => this.#deps.boxes.lease(lease.session, { ...options, kind: "job" }),
+      onRelease: (release) => this.#toRelease.defer(release),
     };
   }
 
@@ -278,6 +285,7 @@ export class RunBox {
     const lease = await this.#binding.settled();
     if (lease === null) return [];
     await using _held = lease;
+    await using _shared = this.#toRelease;
     return await listOutbox(lease.handle.files, lease.outbox, { signal: AbortSignal.timeout(LEAVE_MS) });
   }
 

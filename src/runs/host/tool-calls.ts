@@ -8,7 +8,9 @@ import type { Clock } from "../../ports/clock.js";
 import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { CallOptions } from "../../ports/options.js";
-import type { NativeTool, ToolBox, ToolEvent } from "../../ports/tool.js";
+import type { ToolEvent } from "../../ports/tool.js";
+import type { RunToolBox, SourcedCall, ToolSource } from "../../ports/tool-source.js";
+import type { ToolCatalog } from "../../tools/tool-catalog.js";
 import type { RunRecorder } from "../record-run.js";
 import { untilStopped } from "../until-stopped.js";
 import type { RunGate } from "./run-gate.js";
@@ -25,9 +27,11 @@ export interface ToolCallDeps {
   /** Goes over everything that a tool says (box §10.7). */
   readonly mask: SecretMask;
   readonly resources: readonly ToolResource[];
-  readonly nativeTools: ReadonlyMap<string, NativeTool>;
+  readonly catalog: Pick<ToolCatalog, "find" | "hostNames">;
+  /** Names of tools that are there and not this run's: a call of one is refused, not unknown. */
+  readonly otherNames: ReadonlySet<string>;
   /** The bound box, or null before the bind. */
-  readonly box: () => ToolBox | null;
+  readonly box: () => RunToolBox | null;
   /** Checked at each call: boxes are to be had (box §13). @throws ServiceError `box.engine_unavailable`, `box.readiness` */
   readonly requireEngine: (options: CallOptions) => Promise<void>;
   /** Limit of one call in milliseconds; commands have their own (local-agent §7.6). */
@@ -49,56 +53,56 @@ export class ToolCalls {
 
   async detail(name: string): Promise<{ description: string; parameters: JsonSchema }> {
     this.#deps.gate.check();
-    const { resource, tool } = this.#authorise(name);
-    return { description: resource.description, parameters: resource.parameters ?? tool.parameters };
+    const { description, parameters } = this.#authorise(name).resource;
+    return { description, parameters: parameters ?? { type: "object", properties: {} } };
   }
 
-  async call(request: ToolCallRequest, options: CallOptions): Promise<ToolOutcome> {
+  async call({ id, name, parameters }: ToolCallRequest, options: CallOptions): Promise<ToolOutcome> {
     this.#deps.gate.check();
-    const { resource, tool } = this.#authorise(request.name);
+    const { resource, source } = this.#authorise(name);
     const box = this.#deps.box();
-    if (box === null)
-      return { ok: false, error: `${tool.name} needs a box: bind the run's box first, then call it again.` };
+    const needsBox = resource.effect.kind !== "none";
+    if (box === null && needsBox)
+      return { ok: false, error: `${name} needs a box: bind the run's box first, then call it again.` };
     const startedAt = this.#deps.clock.elapsed();
     let ok = false;
     try {
-      await this.#deps.requireEngine(options);
-      const hasOwnLimit = resource.effect.kind === "box.exec";
-      const outcome = await this.#run(request, { tool, box, hasOwnLimit }, options);
+      if (needsBox) await this.#deps.requireEngine(options);
+      const outcome = await this.#run({ id, resource, input: parameters }, { source, box }, options);
       ok = outcome.ok;
       return outcome;
     } finally {
       const durationMs = this.#deps.clock.elapsed() - startedAt;
-      this.#deps.metrics.toolCalled({ tool: tool.name, ok, durationMs });
+      this.#deps.metrics.toolCalled({ tool: name, ok, durationMs });
     }
   }
 
   async #run(
-    request: ToolCallRequest,
-    { tool, box, hasOwnLimit }: { tool: NativeTool; box: ToolBox; hasOwnLimit: boolean },
+    call: SourcedCall,
+    { source, box }: { readonly source: ToolSource; readonly box: RunToolBox | null },
     options: CallOptions,
   ): Promise<ToolOutcome> {
+    const { tool_name: name } = call.resource;
     using limit = new TimeLimit(() => new ServiceError("host.deadline_exceeded", "The tool's time is up."));
-    if (!hasOwnLimit) limit.restart(this.#deps.timeoutMs);
+    if (!hasOwnLimit(call.resource)) limit.restart(this.#deps.timeoutMs);
     using linked = this.#deps.gate.link(options);
     using limited = linkSignals(linked.signal, limit.signal);
-    const call = { id: request.id, input: request.parameters };
     try {
-      const events = untilStopped(tool.run(call, box, limited), {
+      const events = untilStopped(source.run(call, box, limited), {
         signal: limited.signal,
         graceMs: STOP_GRACE_MS,
       });
-      return await this.#consume(events, request.id);
+      return await this.#consume(events, call.id);
     } catch (error) {
       this.#deps.gate.check();
       options.signal.throwIfAborted();
       if (limit.signal.aborted)
         return {
           ok: false,
-          error: `${tool.name} did not finish within ${this.#deps.timeoutMs / 1000} s and was stopped. Ask for less at once.`,
+          error: `${name} did not finish within ${this.#deps.timeoutMs / 1000} s and was stopped. Ask for less at once.`,
         };
       if (!(error instanceof ServiceError))
-        this.#deps.logger.error({ tool: tool.name }, "A tool failed in an unexpected way.", error);
+        this.#deps.logger.error({ tool: name }, "A tool failed in an unexpected way.", error);
       throw error;
     }
   }
@@ -121,14 +125,23 @@ export class ToolCalls {
     if (text !== "") await this.#deps.recorder.emit("tool.output", { tool_call_id: callId, stream, text });
   }
 
-  /** @throws ServiceError `host.not_found` for a name no tool has, `host.unauthorized` for one outside the resources */
-  #authorise(name: string): { resource: ToolResource; tool: NativeTool } {
-    const resource = this.#deps.resources.find((candidate) => candidate.tool_name === name);
-    const tool = this.#deps.nativeTools.get(name);
+  /**
+   * The call goes to the source that was frozen with the tool, and to no other of that name.
+   * @throws ServiceError `host.not_found` for a name no tool has, `host.unauthorized` for one outside the resources
+   */
+  #authorise(name: string): { resource: ToolResource; source: ToolSource } {
+    const { resources, catalog, otherNames, gate } = this.#deps;
+    const resource = resources.find((candidate) => candidate.tool_name === name);
     const shown = `tool "${name.slice(0, 100)}"`;
-    if (resource === undefined && tool === undefined)
+    if (resource === undefined && !catalog.hostNames.has(name) && !otherNames.has(name))
       throw new ServiceError("host.not_found", `There is no ${shown}.`);
-    if (resource?.source !== "native" || tool === undefined) throw this.#deps.gate.refuse(`the ${shown}`);
-    return { resource, tool };
+    const source = resource === undefined ? null : catalog.find(resource);
+    if (resource === undefined || source === null) throw gate.refuse(`the ${shown}`);
+    return { resource, source };
   }
+}
+
+/** Commands have a time limit of their own. */
+function hasOwnLimit({ source, effect }: ToolResource): boolean {
+  return source === "native" && effect.kind === "box.exec";
 }

@@ -369,7 +369,7 @@ describe("faults of a configuration", () => {
         {
           path: "pipelines[0].policy.allowed_tool_names[1]",
           found: '"exce", which is no tool',
-          allowed: "exec, read",
+          allowed: "exec, read; of others <source>:<id>/<tool>, as mcp:docs/search",
         },
       ],
     });

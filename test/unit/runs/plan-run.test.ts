@@ -20,7 +20,8 @@ const deps = {
     ["strict", ["bob/poet"]],
     ["free", null],
   ]),
-  offer: anOffer({ models: modelsOf(aModel()), tools: [aTool()] }),
+  catalog: { hostNames: new Set(["exec"]), list: async () => ({ tools: [aTool()], warnings: [] }) },
+  offer: anOffer({ models: modelsOf(aModel()) }),
 };
 
 function plan(pipeline: string | null, botId: string | null = null): Promise<RunPlan> {

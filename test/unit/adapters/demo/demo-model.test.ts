@@ -5,7 +5,7 @@ import { type Message, messageText } from "../../../../src/domain/message.js";
 import type { ExecRequest } from "../../../../src/ports/box-handle.js";
 import type { CallPiece, ChatChunk, ChatRequest } from "../../../../src/ports/chat-model.js";
 import { nativeTools } from "../../../../src/tools/native/index.js";
-import { offerNativeTools } from "../../../../src/tools/tool-catalog.js";
+import { offerNativeTools } from "../../../../src/tools/native-source.js";
 import { FakeToolBox, printed, runTool } from "../../tools/fake-tool-box.js";
 
 const model = new DemoModel();

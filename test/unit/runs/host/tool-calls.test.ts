@@ -4,15 +4,19 @@ import { LocalRunEvents } from "../../../../src/adapters/system/local-run-events
 import { ServiceError } from "../../../../src/domain/errors.js";
 import type { ToolOutcome, ToolResource } from "../../../../src/domain/tool.js";
 import { SecretMask } from "../../../../src/lib/secret-mask.js";
-import type { NativeTool, ToolBox, ToolEvent } from "../../../../src/ports/tool.js";
+import type { NativeTool, ToolEvent } from "../../../../src/ports/tool.js";
+import type { RunToolBox, ToolSource } from "../../../../src/ports/tool-source.js";
+import { authoriseTools } from "../../../../src/runs/authorise-tools.js";
 import { RunGate } from "../../../../src/runs/host/run-gate.js";
 import { ToolCalls } from "../../../../src/runs/host/tool-calls.js";
 import { RunRecorder } from "../../../../src/runs/record-run.js";
+import { NativeToolSource } from "../../../../src/tools/native-source.js";
+import { ToolCatalog } from "../../../../src/tools/tool-catalog.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { FakeJobs } from "../../../fakes/fake-jobs.js";
 import { FakeMetrics } from "../../../fakes/fake-metrics.js";
 import { KeptLogger } from "../../../fakes/kept-logger.js";
-import { aTool } from "../../../support/builders.js";
+import { aBinding, aDescriptor, aTool } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { aRun } from "../../../support/records.js";
 import { BOX_SETTINGS } from "../../../support/run-world.js";
@@ -20,7 +24,7 @@ import { BOX_SETTINGS } from "../../../support/run-world.js";
 type Work = NativeTool["run"];
 
 const DONE: ToolEvent = { type: "outcome", outcome: { ok: true, result: { done: true } } };
-const BOX: ToolBox = {
+const BOX: RunToolBox = {
   runId: "run_1",
   sessionId: "ses_1",
   inbox: "/workspace/inbox/run_1",
@@ -46,6 +50,8 @@ const BOX: ToolBox = {
   attachments: [],
   jobs: new FakeJobs(),
   exportFiles: async () => ({ ok: false, error: "Nothing." }),
+  hold: async () => Promise.reject(new Error("No hold.")),
+  onRelease: () => undefined,
 };
 
 function aNativeTool(work: Work, fields: Partial<NativeTool> = {}): NativeTool {
@@ -57,6 +63,25 @@ function aNativeTool(work: Work, fields: Partial<NativeTool> = {}): NativeTool {
     needsWritableWorkspace: false,
     run: work,
     ...fields,
+  };
+}
+
+const searchOf = (id: string): ToolResource =>
+  aTool({ source: "mcp", source_id: id, tool_name: "search", effect: { kind: "none" } });
+
+/** A server of others with the tool `search`. */
+function aServer(id: string, called: string[], run?: ToolSource["run"]): ToolSource {
+  return {
+    source: "mcp",
+    sourceId: id,
+    reservedNames: [],
+    list: async () => ({ tools: [searchOf(id)], warnings: [] }),
+    run:
+      run ??
+      async function* () {
+        called.push(id);
+        yield { type: "outcome", outcome: { ok: true, result: `found by ${id}` } };
+      },
   };
 }
 
@@ -94,7 +119,14 @@ describe("ToolCalls", () => {
     {
       resources = [aTool({ effect: tool.effect })],
       timeoutMs = 1000,
-    }: { resources?: ToolResource[]; timeoutMs?: number } = {},
+      sources = [],
+      otherNames = [],
+    }: {
+      resources?: ToolResource[];
+      timeoutMs?: number;
+      sources?: ToolSource[];
+      otherNames?: string[];
+    } = {},
   ): ToolCalls =>
     new ToolCalls({
       gate: new RunGate({ runId: "run_1", signal: run.signal, logger }),
@@ -104,7 +136,11 @@ describe("ToolCalls", () => {
       metrics,
       mask,
       resources,
-      nativeTools: new Map([[tool.name, tool]]),
+      catalog: new ToolCatalog({
+        sources: [new NativeToolSource([tool], { boxesEnabled: true, workspaceMode: "rw" }), ...sources],
+        logger,
+      }),
+      otherNames: new Set(otherNames),
       box: () => (hasBox ? BOX : null),
       requireEngine: async () => {
         if (engineFault !== null) throw engineFault;
@@ -208,13 +244,45 @@ describe("ToolCalls", () => {
       await expect(tools(tool).detail("exec")).rejects.toMatchObject({ code: "cancelled" });
     });
 
-    it("describes a tool as it stands in the resources, with its own schema where they have none", async () => {
+    it("describes a tool as it stands in the resources, as one without fields where they have no schema", async () => {
       const resources = [aTool({ description: "Frozen.", parameters: null })];
       expect(await tools(tool, { resources }).detail("exec")).toEqual({
         description: "Frozen.",
-        parameters: { type: "object" },
+        parameters: { type: "object", properties: {} },
       });
-      expect((await tools(tool).detail("exec")).parameters).toEqual({ type: "object", properties: {} });
+      const parameters = { type: "object", properties: { command: { type: "string" } } };
+      const described = tools(tool, { resources: [aTool({ parameters })] });
+      expect((await described.detail("exec")).parameters).toEqual(parameters);
+    });
+
+    it("refuses a tool that is there and not the run's, and names none that nobody has", async () => {
+      const of = tools(tool, { otherNames: ["search"] });
+      await expect(call(of, "search")).rejects.toMatchObject({ code: "host.unauthorized" });
+      await expect(call(of, "find")).rejects.toMatchObject({ code: "host.not_found" });
+    });
+
+    it("calls the one server that is authorised, where two of them offer a tool of that name", async () => {
+      proves("AUTH-09");
+      const called: string[] = [];
+      const sources = ["server-a", "server-b"].map((id) => aServer(id, called));
+      const offered = ["server-a", "server-b"].map((id) => searchOf(id));
+      const binding = aBinding({ config: { tools: ["mcp:server-b/search"] } });
+      const { granted } = authoriseTools(binding, aDescriptor(), { tools: offered, hostNames: new Set() });
+      const of = tools(tool, { resources: [...granted], sources });
+      expect(await call(of, "search")).toEqual({ ok: true, result: "found by server-b" });
+      expect(called).toEqual(["server-b"]);
+    });
+
+    it("calls a tool that touches no box before the bind, and without an engine", async () => {
+      hasBox = false;
+      engineFault = new ServiceError("box.engine_unavailable", "The engine could not be reached.");
+      const of = tools(tool, { resources: [searchOf("server-a")], sources: [aServer("server-a", [])] });
+      expect(await call(of, "search")).toMatchObject({ ok: true });
+    });
+
+    it("refuses a tool whose source is gone", async () => {
+      const of = tools(tool, { resources: [searchOf("server-a")] });
+      await expect(call(of, "search")).rejects.toMatchObject({ code: "host.unauthorized" });
     });
   });
 
@@ -251,6 +319,21 @@ describe("ToolCalls", () => {
         { effect: { kind: "box.exec" } },
       );
       expect(await call(tools(tool, { timeoutMs: 5 }))).toEqual({ ok: true, result: "in time" });
+    });
+
+    it("holds commands of other sources to the limit", async () => {
+      const slow = aServer("server-a", [], async function* (_call, _box, { signal }) {
+        await aborted(signal);
+        yield DONE;
+      });
+      const resources = [{ ...searchOf("server-a"), effect: { kind: "box.exec" } as const }];
+      const of = tools(
+        aNativeTool(async function* () {
+          yield DONE;
+        }),
+        { resources, sources: [slow], timeoutMs: 20 },
+      );
+      expect(await call(of, "search")).toMatchObject({ ok: false });
     });
 
     it("stops with the run, for the run's reason, and not for its own limit", async () => {
