@@ -18,6 +18,7 @@ import { probeParts } from "./compose/probe-parts.js";
 import { readServiceVersion } from "./compose/service-version.js";
 import type { Config } from "./config/config-schema.js";
 import type { PipelineConfig } from "./config/pipeline-settings.js";
+import { findAccessFaults } from "./domain/access-switches.js";
 import { toServiceError } from "./domain/errors.js";
 import { canonicalRunnerId, isPluginRunnerId } from "./domain/runner-id.js";
 import type { SessionRecord } from "./domain/session.js";
@@ -64,13 +65,16 @@ export const TOOL_NAMES: readonly string[] = nativeTools({ outputChars: 0 }).map
 export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
   const bundled = bundledRunners({ clock: new SystemClock(), ids: new RandomIdSource() });
   const { config, runnerId } = resolveBinding(toPipelines(pipeline.id, [pipeline]), pipeline.id);
+  if (runnerId === null) return [];
   const runner = bundled.find(({ descriptor }) => descriptor.id === canonicalRunnerId(runnerId));
   if (runner === undefined)
     return isPluginRunnerId(runnerId) ? [] : [`runner.id "${runnerId}" is no runner that ships.`];
   try {
     const box = runner.planBox(config);
     if (box !== null) parseTemplate(box.template);
-    return runner.findConfigFaults(config);
+    // The binding itself is checked for these already.
+    const known = findAccessFaults(config);
+    return runner.findConfigFaults(config).filter((fault) => !known.includes(fault));
   } catch (error) {
     return [toServiceError(error).message];
   }

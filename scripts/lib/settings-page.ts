@@ -24,6 +24,8 @@ This page is made from the schema by \`npm run generate\`.
 interface Row {
   readonly path: string;
   readonly node: SchemaNode;
+  /** The group it stands in cannot be without it. */
+  readonly isRequired: boolean;
 }
 
 /** The whole page. */
@@ -31,18 +33,19 @@ export function settingsPage(): string {
   const root = toSchemaNode(settingsSchema);
   const { sections, single } = splitTop(root);
   const pages = sections.map(({ path, node }) => sectionOf(path, node));
-  const others = single.map(({ path, node }) => rowText(path, node));
+  const others = single.map(rowText);
   return [HEAD, ...pages, `## Others\n\n${tableOf(others)}`].join("\n");
 }
 
 function splitTop(root: SchemaNode): { sections: Row[]; single: Row[] } {
   const all = childrenOf(root, "");
-  const hasRows = ({ path, node }: Row) => leavesOf(path, node).length > 1 || node.properties !== undefined;
+  const hasRows = ({ path, node }: Row) =>
+    leavesOf({ path, node, isRequired: false }).length > 1 || node.properties !== undefined;
   return { sections: all.filter(hasRows), single: all.filter((row) => !hasRows(row)) };
 }
 
 function sectionOf(path: string, node: SchemaNode): string {
-  const rows = leavesOf(path, node).map((leaf) => rowText(leaf.path, leaf.node));
+  const rows = leavesOf({ path, node, isRequired: false }).map(rowText);
   return `## ${path}\n\n${node.description ?? ""}\n\n${tableOf(rows)}`;
 }
 
@@ -51,18 +54,18 @@ function tableOf(rows: readonly string[]): string {
 }
 
 /** Every setting below a node that holds no others; lists and groups of groups are walked. */
-function leavesOf(path: string, node: SchemaNode): Row[] {
-  const children = childrenOf(node, path);
-  return children.length === 0
-    ? [{ path, node }]
-    : children.flatMap((child) => leavesOf(child.path, child.node));
+function leavesOf(row: Row): Row[] {
+  const children = childrenOf(row.node, row.path);
+  return children.length === 0 ? [row] : children.flatMap(leavesOf);
 }
 
 function childrenOf(node: SchemaNode, path: string): Row[] {
   if (node.properties !== undefined) {
     const prefix = path === "" ? "" : `${path}.`;
     return Object.entries(node.properties).flatMap(([name, child]) =>
-      typeof child === "object" ? [{ path: `${prefix}${name}`, node: child }] : [],
+      typeof child === "object"
+        ? [{ path: `${prefix}${name}`, node: child, isRequired: node.required?.includes(name) ?? false }]
+        : [],
     );
   }
   const { items, additionalProperties } = node;
@@ -73,10 +76,11 @@ function childrenOf(node: SchemaNode, path: string): Row[] {
   return [];
 }
 
-function rowText(path: string, node: SchemaNode): string {
+function rowText({ path, node, isRequired }: Row): string {
   const unit = node["unit"];
   const allowed = `${describeAllowed(node)}${typeof unit === "string" ? ` (${unit})` : ""}`;
-  const preset = node.default === undefined ? "required" : `\`${JSON.stringify(node.default)}\``;
+  const missing = isRequired ? "required" : "none";
+  const preset = node.default === undefined ? missing : `\`${JSON.stringify(node.default)}\``;
   return `| \`${path}\` | ${cell(allowed)} | ${cell(preset)} | ${cell(node.description ?? "")} |`;
 }
 

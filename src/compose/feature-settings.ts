@@ -7,7 +7,8 @@ import { resolveBoxSettings } from "../box/box-policy.js";
 import type { JobsSettings } from "../box/jobs.js";
 import type { Config } from "../config/config-schema.js";
 import { DEMO_MODEL_ID, type ModelConfig } from "../config/model-settings.js";
-import type { PipelineConfig } from "../config/pipeline-settings.js";
+import { bindingOf, type PipelineConfig } from "../config/pipeline-settings.js";
+import { resolveBindingConfig } from "../domain/binding-config.js";
 import type { BoxSettings } from "../domain/box.js";
 import { EgressRules } from "../domain/egress-rules.js";
 import type { HttpSettings } from "../http/create-app.js";
@@ -83,10 +84,11 @@ export function toJobsSettings({ jobs }: Config): JobsSettings {
 
 export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {
   const byId = new Map(
-    pipelines.map(({ id, runner, runner_config, policy, state, deadline, events }) => [
-      id,
-      { id, runnerId: runner.id, runnerConfigs: runner_config, policy, state, deadlineSec: deadline, events },
-    ]),
+    pipelines.map((pipeline) => {
+      const { id, policy, state, deadline, events } = pipeline;
+      const binding = resolveBindingConfig(bindingOf(pipeline));
+      return [id, { id, ...binding, policy, state, deadlineSec: deadline, events }];
+    }),
   );
   return { defaultId, byId };
 }

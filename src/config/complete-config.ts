@@ -50,6 +50,7 @@ export function completeConfig(
         baseEnvironment: packageEnvironment(environment),
       },
       shutdown_grace_sec: settings.shutdown_grace_sec,
+      compat: settings.compat,
     },
     notices: models.length > 0 ? [] : [demoNotice(environment)],
   };

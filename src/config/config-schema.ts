@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { botsSchema } from "./bot-settings.js";
 import { boxesSchema } from "./box-settings.js";
+import { compatSchema } from "./compat-settings.js";
 import { laterShape } from "./later-settings.js";
 import { modelSchema } from "./model-settings.js";
 import { pipelineSchema } from "./pipeline-settings.js";
@@ -167,6 +168,7 @@ export const settingsSchema = z.strictObject({
     description: "Time that running work gets to finish when the service is told to stop.",
     unit: "s",
   }),
+  compat: compatSchema,
   ...laterShape,
 });
 

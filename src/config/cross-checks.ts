@@ -1,11 +1,12 @@
 /** Faults that lie between settings: what each section allows, taken together, must work. */
-import { runnerAliases } from "../domain/runner-id.js";
+import { selectedEntry } from "../domain/binding-config.js";
+import { findBindingFaults } from "../domain/check-binding.js";
 import { isEmptySelection } from "../domain/selector-values.js";
 import { isLoopbackHost } from "../lib/loopback.js";
-import type { ConfigFault } from "./config-fault.js";
+import { type ConfigFault, formatPath } from "./config-fault.js";
 import type { Settings } from "./config-schema.js";
 import { DEMO_MODEL_ID, MODEL_OF_ENVIRONMENT } from "./model-settings.js";
-import type { PipelineConfig } from "./pipeline-settings.js";
+import { bindingOf, type PipelineConfig } from "./pipeline-settings.js";
 
 /** Shortest key off loopback (box §16.1). */
 const MIN_KEY_LENGTH = 32;
@@ -22,7 +23,7 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ["pipelines"], find: ({ pipelines }) => findRepeats("pipelines", pipelines) },
   { reads: ["bots"], find: ({ bots }) => findRepeats("bots", bots) },
   { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
-  { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findBindingFaults) },
+  { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findPipelineBindingFaults) },
   { reads: ["pipelines", "models"], find: findModelFaults },
   { reads: ["inbound"], find: ({ inbound }) => findTotalFaults("inbound", inbound) },
   { reads: ["export"], find: ({ export: outgoing }) => findTotalFaults("export", outgoing) },
@@ -86,15 +87,20 @@ function findDefaultPipelineFaults({ pipelines, default_pipeline: wanted }: Sett
   return [{ path: "default_pipeline", found: `"${wanted}", which is no pipeline`, allowed: ids.join(", ") }];
 }
 
-function findBindingFaults(pipeline: PipelineConfig, index: number): ConfigFault[] {
-  if (selectedBlock(pipeline) !== null) return [];
-  return [
-    {
-      path: `pipelines[${index}].runner_config`,
-      found: `no entry for the selected runner ${pipeline.runner.id}`,
-      allowed: `an entry under ${runnerAliases(pipeline.runner.id).join(" or ")}`,
-    },
-  ];
+function findPipelineBindingFaults(pipeline: PipelineConfig, index: number): ConfigFault[] {
+  const { ai, runner, runner_config } = pipeline;
+  if (ai !== undefined && (runner ?? runner_config) !== undefined)
+    return [
+      {
+        path: `pipelines[${index}].ai`,
+        found: "a binding beside runner or runner_config",
+        allowed: "either ai, or runner and runner_config",
+      },
+    ];
+  return findBindingFaults(bindingOf(pipeline)).map(({ path, ...fault }) => ({
+    path: formatPath(["pipelines", index, ...path]),
+    ...fault,
+  }));
 }
 
 function findModelFaults({ pipelines, models }: Settings): ConfigFault[] {
@@ -120,11 +126,11 @@ function referencedModels(pipeline: PipelineConfig): { id: string; at: string }[
     id,
     at: `policy.allowed_model_uuids[${index}]`,
   }));
-  const block = selectedBlock(pipeline);
-  const selector = block?.config["model"];
-  if (block === null || typeof selector !== "object" || selector === null) return granted;
+  const entry = selectedEntry(bindingOf(pipeline));
+  const selector = entry?.config["model"];
+  if (entry === null || typeof selector !== "object" || selector === null) return granted;
   const { primary, fallbacks }: { primary?: unknown; fallbacks?: unknown } = selector;
-  const at = `runner_config.${JSON.stringify(block.id)}.model`;
+  const at = formatPath([...entry.path, "model"]);
   const listed: readonly unknown[] = Array.isArray(fallbacks) ? fallbacks : [];
   return [
     ...asReference(primary, `${at}.primary`),
@@ -136,17 +142,6 @@ function referencedModels(pipeline: PipelineConfig): { id: string; at: string }[
 /** Empty selector values are no reference (runs §4.3). */
 function asReference(id: unknown, at: string): { id: string; at: string }[] {
   return typeof id === "string" && !isEmptySelection(id) ? [{ id, at }] : [];
-}
-
-function selectedBlock({ runner, runner_config: blocks }: PipelineConfig): {
-  id: string;
-  config: Readonly<Record<string, unknown>>;
-} | null {
-  for (const id of [runner.id, ...runnerAliases(runner.id)]) {
-    const config = Object.hasOwn(blocks, id) ? blocks[id] : undefined;
-    if (config !== undefined) return { id, config };
-  }
-  return null;
 }
 
 function findTotalFaults(

@@ -43,8 +43,4 @@ export const laterShape = {
     .strictObject({ directory: fixed("./skills", "Where skills are kept.") })
     .prefault({})
     .meta({ description: "Skills." }),
-  compat: z
-    .strictObject({ write_legacy_keys: fixed(true, "Whether saved bindings also carry their old keys.") })
-    .prefault({})
-    .meta({ description: "Compatibility with older configs." }),
 };

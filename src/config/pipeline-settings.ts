@@ -23,12 +23,28 @@ export const pipelineSchema = z.strictObject({
       allowed: "1 to 64 letters, digits, dots, underscores and dashes",
     }),
   runner: z
-    .strictObject({ id: runnerIdSchema })
-    .meta({ description: "Which runner the pipeline is bound to." }),
-  runner_config: z.record(z.string().min(1), z.record(z.string(), z.unknown())).default({}).meta({
+    .strictObject({
+      id: runnerIdSchema.optional(),
+      runner: runnerIdSchema
+        .optional()
+        .meta({ description: "The runner by its old key; `id` counts where both stand." }),
+      "expire-time": z.unknown().optional().meta({
+        description: "A conversation that was silent for longer begins anew; 0 = never.",
+        allowed: "a whole number of at least 0; anything else counts as 0",
+        unit: "s",
+      }),
+    })
+    .optional()
+    .meta({ description: "Which runner the pipeline is bound to; without one it answers nothing." }),
+  runner_config: z.record(z.string().min(1), z.record(z.string(), z.unknown())).optional().meta({
     description:
       "Config of runners by runner id; the selected runner needs an entry. Of the local agent: [local-agent.md](local-agent.md).",
     allowed: "a group with one group of settings for each runner id",
+  }),
+  ai: z.record(z.string(), z.unknown()).optional().meta({
+    description:
+      "The binding as other hosts and older versions write it: `runner`, `runner_config` and blocks by the old names of runners.",
+    allowed: "a group, in place of `runner` and `runner_config`",
   }),
   policy: resourcePolicySchema.prefault({}).meta({
     description: "What runs may use besides what the runner config selects.",
@@ -50,6 +66,11 @@ export const pipelineSchema = z.strictObject({
     }),
 });
 export type PipelineConfig = z.infer<typeof pipelineSchema>;
+
+/** The binding of an entry, as it is written (runs §5.1). */
+export function bindingOf({ runner, runner_config, ai }: PipelineConfig): Readonly<Record<string, unknown>> {
+  return ai === undefined ? { runner, runner_config } : { ai };
+}
 
 function isKnownForm(text: string): boolean {
   if (LEGACY_RUNNER_NAMES.some((name) => name === text) || isPluginRunnerId(text)) return true;

@@ -1,5 +1,6 @@
 /** A saved pairing of a pipeline with a runner and its config (runs §5). */
 import { z } from "zod";
+import type { RunWarning } from "./result.js";
 import type { StateSettings } from "./state.js";
 import { toolSourceSchema } from "./tool.js";
 
@@ -44,12 +45,17 @@ export const resourcePolicySchema = z.strictObject({
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 
+/** Where the config of a binding was found (runs §5.3). */
+export type ConfigSource = "id" | "alias" | "legacy" | "none";
+
 export interface Binding {
   readonly pipeline: string;
-  /** As written in the config. */
-  readonly runnerId: string;
+  /** As written in the config, an old name as `builtin:<name>`; null = the pipeline selects none. */
+  readonly runnerId: string | null;
   readonly config: RunnerConfig;
-  readonly configSource: "id" | "alias" | "legacy" | "none";
+  readonly configSource: ConfigSource;
+  /** What whoever reads a run of it should know of the way it is written. */
+  readonly warnings: readonly RunWarning[];
   readonly policy: ResourcePolicy;
   readonly state: StateSettings;
   /** Seconds; null = the default of runs §19.1. */

@@ -72,7 +72,7 @@ export function pluginIdOf(text: string): string {
 
 /** Every id under which one runner and its config may be written, canonical id first (runs §1.6, §1.7). */
 export function runnerAliases(text: string): readonly string[] {
-  const name = legacyName(text);
+  const name = legacyRunnerName(text);
   if (name === null) return [text];
   const canonical = `plugin:berth/${name}/default`;
   const imported = Object.keys(IMPORTED_ALIASES).filter((alias) => IMPORTED_ALIASES[alias] === canonical);
@@ -84,7 +84,8 @@ export function canonicalRunnerId(text: string): string {
   return runnerAliases(text)[0] ?? text;
 }
 
-function legacyName(text: string): string | null {
+/** The name that a runner that ships had before ids existed; null for every other runner. */
+export function legacyRunnerName(text: string): string | null {
   const id = IMPORTED_ALIASES[text] ?? text;
   return (
     LEGACY_RUNNER_NAMES.find(

@@ -71,7 +71,7 @@ export class Orchestrator {
       const plan = await planBinding(this.#deps.plan, planned, { signal: active.signal });
       const deadlineAt = this.#deps.clock.now() + deadlineMs;
       host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
-      const place = await this.#start(run, recorder);
+      const place = await this.#start(run, plan, recorder);
       await this.#consume(run, { plan, active, host, recorder, deadlineAt, place });
     } catch (error) {
       failure = error;
@@ -89,10 +89,12 @@ export class Orchestrator {
   }
 
   /** Event record and the user's message are stored before the runner starts (runs §7.1, §7.4). */
-  async #start(run: RunRecord, recorder: RunRecorder): Promise<PlaceInHistory> {
+  async #start(run: RunRecord, plan: RunPlan, recorder: RunRecorder): Promise<PlaceInHistory> {
     const now = this.#deps.clock.now();
     await this.#deps.runs.update(run.id, { state: "running", startedAt: now });
-    await recorder.emit("run.started", { session: run.session, pipeline: run.pipeline, runner: run.runner });
+    const { session, pipeline, runner } = run;
+    const config_source = plan.binding.configSource;
+    await recorder.emit("run.started", { session, pipeline, runner, config_source });
     return recordEvent(this.#deps, run, now);
   }
 

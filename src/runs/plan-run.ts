@@ -1,5 +1,6 @@
 /** Binding, runner, resources and warnings of one run: computed from config once, the same way at admission and at start. */
 import type { Binding } from "../domain/binding.js";
+import { ServiceError } from "../domain/errors.js";
 import type { Resources } from "../domain/resources.js";
 import type { RunWarning } from "../domain/result.js";
 import { isHostSource } from "../domain/tool.js";
@@ -81,8 +82,10 @@ async function findRunner(
   { binding, tenant, botId }: PlannedFor & { readonly binding: Binding },
   options: CallOptions,
 ): Promise<FoundRunner> {
+  const { runnerId } = binding;
+  if (runnerId === null) throw noRunner(binding);
   const allowedPackages = botId === null ? null : (bots.get(botId) ?? null);
-  const runner = await runners.get(binding.runnerId, { tenant, allowedPackages }, options);
+  const runner = await runners.get(runnerId, { tenant, allowedPackages }, options);
   return { runner, allowedPackages };
 }
 
@@ -96,5 +99,19 @@ async function authorise(
   const { resources, warnings } = authoriseResources(binding, runner.descriptor, offered);
   const otherTools = new Set(listed.tools.map(({ tool_name }) => tool_name));
   for (const { tool_name } of resources.tools) otherTools.delete(tool_name);
-  return { binding, runner, resources, warnings: [...listed.warnings, ...warnings], otherTools };
+  const told = [...binding.warnings, ...configWarnings(binding, runner), ...listed.warnings, ...warnings];
+  return { binding, runner, resources, warnings: told, otherTools };
+}
+
+function noRunner({ pipeline }: Binding): ServiceError {
+  return new ServiceError(
+    "runner.not_found",
+    `The configured runner is missing: the pipeline "${pipeline}" selects none.`,
+    { hint: "Name one in runner.id of the pipeline." },
+  );
+}
+
+/** What the check at start could not know, since the runners of packages were not there. The runner decides what it does. */
+function configWarnings({ config }: Binding, runner: Runner): readonly RunWarning[] {
+  return runner.findConfigFaults(config).map((message) => ({ code: "binding.config_fault", message }));
 }

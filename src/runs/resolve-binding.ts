@@ -1,15 +1,13 @@
-/** Finds the binding of a pipeline (runs §5.2, §5.3). */
-import type { Binding, ResourcePolicy, RunnerConfig } from "../domain/binding.js";
+/** Finds the binding of a pipeline (runs §5). */
+import type { Binding, ResourcePolicy } from "../domain/binding.js";
+import type { ResolvedBinding } from "../domain/binding-config.js";
 import { ServiceError } from "../domain/errors.js";
 import type { EventType } from "../domain/event.js";
-import { runnerAliases } from "../domain/runner-id.js";
 import type { StateSettings } from "../domain/state.js";
 
 /** A pipeline entry of the config file, already checked (api §8). */
-export interface Pipeline {
+export interface Pipeline extends ResolvedBinding {
   readonly id: string;
-  readonly runnerId: string;
-  readonly runnerConfigs: Readonly<Record<string, RunnerConfig>>;
   readonly policy: ResourcePolicy;
   readonly state: StateSettings;
   readonly deadlineSec: number | null;
@@ -31,23 +29,6 @@ export function resolveBinding(pipelines: Pipelines, id: string | null): Binding
       param: "pipeline",
       hint: `Use one of: ${[...pipelines.byId.keys()].join(", ")}.`,
     });
-  return {
-    pipeline: pipeline.id,
-    runnerId: pipeline.runnerId,
-    ...findConfig(pipeline),
-    policy: pipeline.policy,
-    state: pipeline.state,
-    deadlineSec: pipeline.deadlineSec,
-  };
-}
-
-/** The id as written first, then the canonical one, then the other aliases (runs §1.6). */
-function findConfig({ runnerId, runnerConfigs }: Pipeline): Pick<Binding, "config" | "configSource"> {
-  const own = runnerConfigs[runnerId];
-  if (own !== undefined) return { config: own, configSource: "id" };
-  for (const alias of runnerAliases(runnerId)) {
-    const config = runnerConfigs[alias];
-    if (config !== undefined) return { config, configSource: "alias" };
-  }
-  return { config: {}, configSource: "none" };
+  const { runnerId, config, configSource, warnings, policy, state, deadlineSec } = pipeline;
+  return { pipeline: pipeline.id, runnerId, config, configSource, warnings, policy, state, deadlineSec };
 }

@@ -41,4 +41,13 @@ describe("the check of a pipeline", () => {
     const runner = { id: "plugin:alice/echo/default" };
     expect(findRunnerFaults({ ...aPipelineOf(), runner })).toEqual([]);
   });
+
+  it("says nothing of a pipeline without a runner", () => {
+    expect(findRunnerFaults({ ...aPipelineOf(), runner: {} })).toEqual([]);
+  });
+
+  it("leaves switches that widen access to the check of the binding", () => {
+    const runner_config = { [RUNNER]: { "enable-all-tools": "true", timeot: 3 } };
+    expect(findRunnerFaults({ ...aPipelineOf(), runner_config })).toEqual([expect.stringMatching(/timeot/)]);
+  });
 });

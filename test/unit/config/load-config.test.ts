@@ -131,6 +131,13 @@ describe("loadConfig with a file", () => {
     expect(config.storage.database.path).toBe(join(directory, "data/berth.db"));
   });
 
+  it("takes a binding with the keys of older versions, and a pipeline without a runner", () => {
+    const { pipelines } = good(
+      "pipelines: [{id: default, ai: {runner: {runner: local-agent, expire-time: x}, local-agent: {max-round: 3}}}, {id: fresh}]",
+    );
+    expect(pipelines).toMatchObject([{ id: "default" }, { id: "fresh" }]);
+  });
+
   it("takes a file named by BERTH_CONFIG, and refuses to start when it is not there", () => {
     mkdirSync(join(directory, "etc"));
     writeFileSync(join(directory, "etc/b.yaml"), "server: {port: 1}");
@@ -259,6 +266,22 @@ describe("faults of a configuration", () => {
       "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {}}}, {id: default, runner: {id: local-agent}, runner_config: {local-agent: {}}}]",
       "pipelines[1].id",
     ],
+    ["a bot stands twice", "bots: [{id: web}, {id: web}]", "bots[1].id"],
+    [
+      "a binding stands twice",
+      "pipelines: [{id: default, ai: {}, runner: {id: local-agent}, runner_config: {local-agent: {}}}]",
+      "pipelines[0].ai",
+    ],
+    [
+      "an old binding selects a runner without config",
+      "pipelines: [{id: default, ai: {runner: {runner: local-agent}}}]",
+      "pipelines[0].ai.runner_config",
+    ],
+    [
+      "a switch that widens access is a text",
+      "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {enable-all-tools: 'true'}}}]",
+      "pipelines[0].runner_config.local-agent",
+    ],
     [
       "the selected runner has no config",
       "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {other: {}}}]",
@@ -267,7 +290,7 @@ describe("faults of a configuration", () => {
     [
       "a fallback is no model",
       "pipelines: [{id: default, runner: {id: local-agent}, runner_config: {local-agent: {model: {primary: demo, fallbacks: [gone]}}}}]",
-      'pipelines[0].runner_config."local-agent".model.fallbacks[0]',
+      "pipelines[0].runner_config.local-agent.model.fallbacks[0]",
     ],
     [
       "a model stands twice",
@@ -311,7 +334,6 @@ describe("faults of a configuration", () => {
     ["webhooks: [{url: x}]", "webhooks"],
     ["tenants: {main: {max_boxes: 3}}", "tenants.main.max_boxes"],
     ["skills: {directory: /srv/skills}", "skills.directory"],
-    ["compat: {write_legacy_keys: false}", "compat.write_legacy_keys"],
   ])("say of %s that this version does not serve it", (yaml, path) => {
     expect(load(yaml)).toMatchObject({
       ok: false,

@@ -62,7 +62,12 @@ describe("Orchestrator: a run that completes", () => {
       [4, "message.completed"],
       [5, "run.completed"],
     ]);
-    expect(events[0]?.data).toEqual({ session: null, pipeline: "default", runner: LOCAL_AGENT });
+    expect(events[0]?.data).toEqual({
+      session: null,
+      config_source: "id",
+      pipeline: "default",
+      runner: LOCAL_AGENT,
+    });
     expect(run).toMatchObject({
       state: "completed",
       startedAt: world.clock.now(),
