@@ -92,6 +92,8 @@ export function buildRuns(
       ...shared,
       models,
       catalog,
+      rerankers: new Map(),
+      knowledgeBases: new Map(),
       box,
       toolTimeoutMs: config.tools.call_timeout_sec * 1000,
     },

@@ -5,13 +5,16 @@
  */
 import type { AttachmentOutcome, AttachmentType } from "../domain/attachment.js";
 import type { BoxState, BoxStatus } from "../domain/box.js";
+import type { DeliveryKind } from "../domain/delivery.js";
 import type { HistoryPage } from "../domain/history.js";
-import type { SessionId } from "../domain/ids.js";
+import type { FileId, SessionId } from "../domain/ids.js";
 import type { Message } from "../domain/message.js";
 import type { StateKeys } from "../domain/state.js";
 import type { JsonSchema, ToolOutcome } from "../domain/tool.js";
 import type { ChatChunk, ChatReply, ChatRequest } from "./chat-model.js";
+import type { KnowledgeChunk } from "./knowledge-base.js";
 import type { CallOptions } from "./options.js";
+import type { RankedDocument } from "./reranker.js";
 
 export interface ModelCall extends ChatRequest {
   readonly modelId: string;
@@ -80,6 +83,31 @@ export interface KeyValueAccess {
   delete(ref: StateRef, options: CallOptions): Promise<boolean>;
 }
 
+export interface RetrieveRequest {
+  readonly kbId: string;
+  readonly text: string;
+  /** 1 to 100; 5 if not said. */
+  readonly topK?: number | undefined;
+  readonly filters?: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface RerankCall {
+  readonly modelId: string;
+  readonly query: string;
+  /** At most 64. */
+  readonly documents: readonly string[];
+  /** All if not said. */
+  readonly topN?: number | undefined;
+}
+
+export interface CaptureRequest {
+  readonly url: string;
+  /** By the name, if not said. */
+  readonly kind?: DeliveryKind | undefined;
+  /** As the server says, if not said. */
+  readonly name?: string | undefined;
+}
+
 export interface RunHost {
   /** `invoke_llm`: needs the operation `invoke` on that model. */
   invokeModel(call: ModelCall, options: CallOptions): Promise<ChatReply>;
@@ -107,6 +135,19 @@ export interface RunHost {
   getPrompt(options: CallOptions): Promise<readonly Message[]>;
   /** `history_page` of the run's own conversation; without a cursor the newest page (runs §17). */
   historyPage(request: HistoryRequest, options: CallOptions): Promise<HistoryPage>;
+  /**
+   * `retrieve_knowledge` of one knowledge base, closest first.
+   * @throws ServiceError `host.unauthorized` for one outside the run's resources, before anything of it is asked
+   */
+  retrieveKnowledge(request: RetrieveRequest, options: CallOptions): Promise<readonly KnowledgeChunk[]>;
+  /** `rerank`: needs the operation `rerank` on that model. By falling relevance. */
+  rerank(call: RerankCall, options: CallOptions): Promise<readonly RankedDocument[]>;
+  /**
+   * `capture_file`: fetches what a service produced and registers a delivery of the run.
+   * @throws ServiceError `host.unauthorized` without the permission, `outbound.refused`, `outbound.failed`,
+   *   `box.too_large`
+   */
+  captureFile(request: CaptureRequest, options: CallOptions): Promise<FileId>;
   /** `state_get`, `state_set`, `state_list`, `state_delete`. */
   readonly state: KeyValueAccess;
   /** `storage_get` and so on: values of the runner's package, or of the tenant. */

@@ -125,6 +125,18 @@ export class FakeRunHost implements RunHost {
     };
   }
 
+  async retrieveKnowledge({ kbId }: { readonly kbId: string }): Promise<never> {
+    throw refusal(kbId);
+  }
+
+  async rerank({ modelId }: { readonly modelId: string }): Promise<never> {
+    throw refusal(modelId);
+  }
+
+  async captureFile({ url }: { readonly url: string }): Promise<never> {
+    throw refusal(url);
+  }
+
   async readImage(reference: string, maxBytes: number): Promise<ImageBytes | null> {
     this.actions.push(`image ${reference}`);
     const image = this.#parts.images?.[reference];

@@ -217,7 +217,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "AUTH-14",
     rule: "runs §15.4",
     says: "a knowledge base outside the snapshot / retrieve / refused",
-    issue: 4,
   },
   { id: "AUTH-15", rule: "runs §17.1", says: "a run of conversation A / history of B / refused", issue: 4 },
   {

@@ -13,7 +13,9 @@ import type { SessionRecord } from "../../src/domain/session.js";
 import { KeyedLock } from "../../src/lib/keyed-lock.js";
 import { SecretMask } from "../../src/lib/secret-mask.js";
 import type { ChatModel } from "../../src/ports/chat-model.js";
+import type { KnowledgeBase } from "../../src/ports/knowledge-base.js";
 import type { PluginPackages } from "../../src/ports/plugin-packages.js";
+import type { Reranker } from "../../src/ports/reranker.js";
 import type { RunRecord } from "../../src/ports/run-store.js";
 import type { Runner } from "../../src/ports/runner.js";
 import type { NativeTool } from "../../src/ports/tool.js";
@@ -46,6 +48,8 @@ export interface WorldOptions {
   readonly pipelines?: readonly Pipeline[];
   readonly models?: readonly ModelFacts[];
   readonly chatModels?: ReadonlyMap<string, ChatModel>;
+  readonly rerankers?: ReadonlyMap<string, Reranker>;
+  readonly knowledgeBases?: ReadonlyMap<string, KnowledgeBase>;
   readonly tools?: readonly NativeTool[];
   /** Sources of tools besides the service itself. */
   readonly sources?: readonly ToolSource[];
@@ -194,9 +198,13 @@ function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps & Pick<HostD
   };
 }
 
-function aHost(options: WorldOptions): Pick<HostDeps, "models" | "toolTimeoutMs"> {
+function aHost(
+  options: WorldOptions,
+): Pick<HostDeps, "models" | "rerankers" | "knowledgeBases" | "toolTimeoutMs"> {
   return {
     models: options.chatModels ?? new Map<string, ChatModel>(),
+    rerankers: options.rerankers ?? new Map<string, Reranker>(),
+    knowledgeBases: options.knowledgeBases ?? new Map<string, KnowledgeBase>(),
     toolTimeoutMs: options.toolTimeoutMs ?? 120_000,
   };
 }

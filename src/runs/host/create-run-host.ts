@@ -6,8 +6,10 @@ import type { SecretMask } from "../../lib/secret-mask.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";
 import type { FileStore } from "../../ports/file-store.js";
+import type { KnowledgeBase } from "../../ports/knowledge-base.js";
 import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
+import type { Reranker } from "../../ports/reranker.js";
 import type { HistoryRequest, RunHost } from "../../ports/run-host.js";
 import type { RunRecord } from "../../ports/run-store.js";
 import type { StateStore } from "../../ports/state-store.js";
@@ -18,9 +20,12 @@ import { planSession } from "../plan-session.js";
 import type { RunRecorder } from "../record-run.js";
 import { stateIdentity } from "../state-identity.js";
 import { permittedScopes } from "../state-places.js";
+import { captureFile } from "./capture-file.js";
 import type { KeyValues } from "./key-values.js";
 import { ModelCalls } from "./model-calls.js";
 import { readHistory } from "./read-history.js";
+import { rerankDocuments } from "./rerank-documents.js";
+import { retrieveKnowledge } from "./retrieve-knowledge.js";
 import { RunBox, type RunBoxDeps } from "./run-box.js";
 import { RunGate } from "./run-gate.js";
 import { RunState } from "./run-state.js";
@@ -30,6 +35,8 @@ import { ToolCalls } from "./tool-calls.js";
 export interface HostDeps {
   readonly models: ReadonlyMap<string, ChatModel>;
   readonly catalog: Pick<ToolCatalog, "find" | "hostNames">;
+  readonly rerankers: ReadonlyMap<string, Reranker>;
+  readonly knowledgeBases: ReadonlyMap<string, KnowledgeBase>;
   readonly transcripts: TranscriptStore;
   readonly files: FileStore;
   readonly state: StateStore;
@@ -98,6 +105,14 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       return [];
     },
     historyPage: (request) => historyPage(deps, { run, plan, gate }, request),
+    retrieveKnowledge: (request, options) =>
+      retrieveKnowledge({ ...deps, gate, run, resources: plan.resources.knowledge_bases }, request, options),
+    rerank: (call, options) =>
+      rerankDocuments({ ...deps, gate, resources: plan.resources.models }, call, options),
+    captureFile: (request, options) => {
+      const isPermitted = plan.runner.descriptor.permissions.files.includes("capture");
+      return captureFile(deps.box, { run, gate, recorder, isPermitted }, { request, options });
+    },
     readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
     boxStatus: (options) => box.status(options),
     acquireBox: (request, options) => box.acquire(request, options),

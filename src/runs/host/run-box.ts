@@ -34,7 +34,7 @@ import type { ExportAnswer } from "../../ports/tool.js";
 import type { RunToolBox } from "../../ports/tool-source.js";
 import { ToolResultFile } from "../../tools/tool-results.js";
 import type { RunRecorder } from "../record-run.js";
-import { toDelivery } from "../run-object.js";
+import { announceFile } from "./announce-file.js";
 import { OneBinding } from "./one-binding.js";
 import { readImage } from "./read-image.js";
 import type { RunGate } from "./run-gate.js";
@@ -252,8 +252,7 @@ export class RunBox {
     const exported = new Set(answer.files.map(({ file_id }) => file_id));
     for (const file of await this.#deps.files.listByRun(tenant, id)) {
       if (!exported.has(file.id)) continue;
-      this.#deps.metrics.fileExported({ kind: file.kind, sizeBytes: file.sizeBytes });
-      await this.#recorder.emit("delivery.created", { ...toDelivery(file) });
+      await announceFile({ metrics: this.#deps.metrics, recorder: this.#recorder }, file);
     }
     return answer;
   }
