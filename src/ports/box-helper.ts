@@ -34,6 +34,8 @@ export interface HelperGround {
   openChannel(options: CallOptions): Promise<BoxChannel>;
   /** Lets a box go on that somebody has paused. @returns whether it stood still */
   wake(options: CallOptions): Promise<boolean>;
+  /** Whether something in the box has stopped what the engine started there, so that it cannot answer. False where nobody can tell. */
+  isStopped(options: CallOptions): Promise<boolean>;
   /**
    * Ends all processes of the box user, helpers included; starts the box anew when that fails.
    * @returns null when the box has ended by itself, and its processes with it

@@ -26,6 +26,7 @@ class TamperedHelper implements BoxHelper {
       container: ground.container,
       limits: ground.limits,
       wake: async (options) => ground.wake(options),
+      isStopped: async (options) => ground.isStopped(options),
       clear: async () => ground.clear(),
       restart: async () => ground.restart(),
       openChannel: async (options) => this.#wrap(await ground.openChannel(options)),

@@ -18,6 +18,17 @@ const TYRANT = `exec python3 -c 'import os
 while True:
     try: os.kill(-1, 9)
     except OSError: pass'`;
+/** Stop whatever else the box user runs: helper, supervisor, the sweep of the service. */
+const STOPPERS: Readonly<Record<string, string>> = {
+  once: "exec python3 -c 'import os, time; os.kill(-1, 19); time.sleep(1000)'",
+  "again and again": "exec python3 -c 'import os\nwhile True: os.kill(-1, 19)'",
+};
+/** No exec of the engine comes to its end any more, and the engine says nothing about the box while one is on its way. */
+const TRAP = `exec python3 -c 'import os
+os.kill(-1, 9)
+while True:
+    try: os.kill(-1, 19)
+    except OSError: pass'`;
 /** Both streams in pieces of many sizes, each after what looks like a header of the engine. */
 const INTERLEAVED = `import os
 for i in range(40):
@@ -210,6 +221,28 @@ describe.skipIf(!hasEngine()).each(SERVED_BY)(
     it("starts the box anew when nothing else clears it, and keeps the files", async () => {
       await shell("echo kept > /workspace/kept");
       const { exit } = await shell(TYRANT);
+      expect(exit).toMatchObject({ status: "killed", exitCode: null });
+      expect(exit.notes.join(" ")).toContain("had to be started anew");
+      expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");
+      expect(await remains(place)).toEqual([]);
+    });
+
+    it.each(Object.entries(STOPPERS))(
+      "leaves nothing of a command that stops the helper beside it: %s",
+      async (_what, text) => {
+        await shell("echo kept > /workspace/kept");
+        const started = performance.now();
+        const { exit } = await shell(text, 500);
+        expect(exit).toMatchObject({ status: "timed_out", exitCode: null });
+        expect(performance.now() - started).toBeLessThan(500 + 3500);
+        expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");
+        expect(await remains(place)).toEqual([]);
+      },
+    );
+
+    it("starts a box anew that ends its helper and stops whatever enters", async () => {
+      await shell("echo kept > /workspace/kept");
+      const { exit } = await shell(TRAP);
       expect(exit).toMatchObject({ status: "killed", exitCode: null });
       expect(exit.notes.join(" ")).toContain("had to be started anew");
       expect((await shell("cat /workspace/kept")).stdout).toBe("kept\n");

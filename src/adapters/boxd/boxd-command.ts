@@ -1,6 +1,7 @@
 /** One command in a box, from its first frame to the end of the last process it left behind. */
 import type { ServiceError } from "../../domain/errors.js";
 import type { BoxCounters, CommandExit, DiskUse, StopReason } from "../../domain/exec-outcome.js";
+import { endsUnlessStuck } from "../../lib/ends-unless-stuck.js";
 import type { TerminalSize } from "../../ports/box-handle.js";
 import { readCredit, readDone, readExit, readIndex, readStarted, readWord } from "./answers.js";
 import type { BoxdConnection, FrameSink } from "./boxd-connection.js";
@@ -13,6 +14,8 @@ import type { Watched } from "./quota-watch.js";
 
 /** The helper gets so long to end a tree before stronger means are used; it kills a silent supervisor after one second. */
 const RUNG_ONE_MS = 5000;
+/** One that its box has stopped will not do it; that is looked for so often. */
+const LOOK_MS = 400;
 const STREAM_NUMBERS: Readonly<Record<OutputStream, number>> = { stdout: 0, stderr: 1 };
 
 /** How the command's story ended. `lost`: its helper was gone before it had told an exit. */
@@ -25,7 +28,9 @@ export type CommandEnding =
 export interface BoxdCommandDeps {
   readonly connection: BoxdConnection;
   readonly body: Uint8Array;
-  /** The helper did not end the tree in time. */
+  /** Whether the box has stopped its helper. Never rejects. */
+  readonly isHelperStopped: () => Promise<boolean>;
+  /** The helper did not end the tree in time, or cannot. */
   readonly onStuck: () => void;
 }
 
@@ -41,6 +46,7 @@ export class BoxdCommand implements FrameSink, Watched {
   /** When nothing of the command is left, or the helper was lost. Never rejects. */
   readonly gone: Promise<void>;
   readonly #id: number;
+  readonly #isHelperStopped: () => Promise<boolean>;
   readonly #onStuck: () => void;
   #begin: () => void = () => undefined;
   #end: (ending: CommandEnding) => void = () => undefined;
@@ -51,11 +57,12 @@ export class BoxdCommand implements FrameSink, Watched {
   #isLost = false;
   #stopReason: StopReason | null = null;
   #strike: DiskUse | null = null;
-  #escalation: NodeJS.Timeout | null = null;
+  #isKilled = false;
 
   /** @throws ServiceError when the connection is gone already: nothing was started */
-  constructor({ connection, body, onStuck }: BoxdCommandDeps) {
+  constructor({ connection, body, isHelperStopped, onStuck }: BoxdCommandDeps) {
     this.connection = connection;
+    this.#isHelperStopped = isHelperStopped;
     this.#onStuck = onStuck;
     this.begun = new Promise((resolve) => {
       this.#begin = resolve;
@@ -128,9 +135,15 @@ export class BoxdCommand implements FrameSink, Watched {
 
   #kill(flags: number): void {
     this.output.release();
-    if (this.#isGone || this.#escalation !== null) return;
-    this.#escalation = setTimeout(this.#onStuck, RUNG_ONE_MS);
+    if (this.#isGone || this.#isKilled) return;
+    this.#isKilled = true;
     this.#sayKill(KILL_TREE, flags);
+    void this.#followKill();
+  }
+
+  async #followKill(): Promise<void> {
+    const patience = { limitMs: RUNG_ONE_MS, lookMs: LOOK_MS, isStuck: this.#isHelperStopped };
+    if (!(await endsUnlessStuck(this.gone, patience))) this.#onStuck();
   }
 
   #sayKill(mode: number, flags: number): void {
@@ -187,7 +200,6 @@ export class BoxdCommand implements FrameSink, Watched {
 
   #settle(): void {
     this.#isGone = true;
-    if (this.#escalation !== null) clearTimeout(this.#escalation);
     this.#leave();
   }
 

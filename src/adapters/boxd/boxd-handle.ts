@@ -60,6 +60,8 @@ export interface SharedHelper {
   recover(connection: BoxdConnection): Promise<Clearing | null>;
   /** Ends everything in the box. @returns null when the box itself has ended */
   clear(): Promise<Clearing | null>;
+  /** Whether the box has stopped its helper. Never rejects. */
+  isStopped(): Promise<boolean>;
   /** The helper did not end a command in time: it is dropped. */
   abandon(connection: BoxdConnection): void;
 }
@@ -180,8 +182,12 @@ export class BoxdHandle implements BoxHandle {
     this.#requireOpen();
     const env = { ...connection.environment, ...plan.env };
     const body = askSpawn({ ...plan, env }, facts);
-    const onStuck = (): void => session.abandon(connection);
-    const command = new BoxdCommand({ connection, body, onStuck });
+    const command = new BoxdCommand({
+      connection,
+      body,
+      isHelperStopped: async () => session.isStopped(),
+      onStuck: () => session.abandon(connection),
+    });
     session.quota.watch(command, before);
     for (const commands of [this.#commands, session.commands]) {
       commands.add(command);

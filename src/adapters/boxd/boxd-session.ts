@@ -127,6 +127,10 @@ export class BoxdSession implements HelperSession, SharedHelper {
     return this.recover(current);
   }
 
+  async isStopped(): Promise<boolean> {
+    return this.#deps.ground.isStopped(this.#signal).catch(() => false);
+  }
+
   /** The helper did not do its work: it is dropped, and whoever waits for it hears so. */
   abandon(connection: BoxdConnection): void {
     connection.fail(helperFault("The helper did not end a command in time."));

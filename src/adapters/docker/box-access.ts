@@ -2,30 +2,24 @@
 import type { Duplex } from "node:stream";
 import { BOX_HOME } from "../../domain/box.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { BoxCounters, BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
+import type { BoxLimits, DiskUse } from "../../domain/exec-outcome.js";
 import { describeNoSpace } from "../../domain/no-space.js";
-import { delay } from "../../lib/delay.js";
-import { StallGuard } from "../../lib/stall-guard.js";
 import type { BoxChannel } from "../../ports/box-channel.js";
 import type { Clearing, HelperGround } from "../../ports/box-helper.js";
 import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { VolumeUse } from "../../ports/quota-volumes.js";
+import { BoxClearing } from "./box-clearing.js";
 import { HELPER_PROGRAM } from "./container-body.js";
+import { ContainerLife, unhurried } from "./container-life.js";
 import type { EngineCalls, ExecBody } from "./engine-calls.js";
 import { ExecChannel } from "./exec-channel.js";
-import { FROM_WORKER, TO_WORKER } from "./frame-codec.js";
+import { TO_WORKER } from "./frame-codec.js";
+import { hasStoppedEntry } from "./has-stopped-entry.js";
 import { dialCommand, dialEnvironment } from "./helper-body.js";
 import type { DialPlan, SocketTransport } from "./socket-transport.js";
 import { StreamWorkerLink, type WorkerLink } from "./worker-link.js";
 import type { WorkerKind, WorkerScripts } from "./worker-script.js";
-import { readPayload, sweepSchema } from "./worker-wire.js";
-
-const SWEEP_MS = 4000;
-const SWEEP_ANSWER_MS = SWEEP_MS + 2000;
-/** A container that is being stopped has ended after so long. */
-const SETTLING_MS = 1500;
-const SETTLING_LOOKS = 5;
 
 export interface BoxAccessDeps {
   readonly calls: EngineCalls;
@@ -54,12 +48,18 @@ export type BoxFate =
 
 export class BoxAccess implements HelperGround {
   readonly #deps: BoxAccessDeps;
-  #startedAt: string;
-  #clearing: Promise<Clearing | null> | null = null;
+  readonly #life: ContainerLife;
+  readonly #clearing: BoxClearing;
 
   constructor(deps: BoxAccessDeps) {
     this.#deps = deps;
-    this.#startedAt = deps.startedAt;
+    this.#life = new ContainerLife(deps);
+    this.#clearing = new BoxClearing({
+      ...deps,
+      life: this.#life,
+      isStopped: async () => this.isStopped(unhurried()),
+      startSweep: async (body, options) => this.open("commands", body, options),
+    });
   }
 
   get container(): string {
@@ -111,13 +111,35 @@ export class BoxAccess implements HelperGround {
 
   /** When the life of the container began that this is about, as the engine says it. */
   get startedAt(): string {
-    return this.#startedAt;
+    return this.#life.startedAt;
   }
 
   async wake(options: CallOptions): Promise<boolean> {
-    if ((await this.#status(options)) !== "paused") return false;
+    if ((await this.#life.status(options)) !== "paused") return false;
     await this.#deps.calls.unpauseContainer(this.container, options);
     return true;
+  }
+
+  async isStopped(options: CallOptions): Promise<boolean> {
+    try {
+      return hasStoppedEntry((await this.#deps.calls.listProcesses(this.container, options)) ?? []);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      this.#deps.logger.debug({ container: this.container }, "The engine did not list processes.");
+      return false;
+    }
+  }
+
+  /**
+   * Ends all processes of the box user: by a second exec, or by starting the box anew. One at a time.
+   * @returns null when the box has ended by itself, and its processes with it
+   */
+  async clear(): Promise<Clearing | null> {
+    return this.#clearing.clear();
+  }
+
+  async restart(): Promise<Clearing | null> {
+    return this.#clearing.restart();
   }
 
   /** Starts a worker and hands it the request. @throws ServiceError `box.readiness` when the box does not run */
@@ -125,7 +147,11 @@ export class BoxAccess implements HelperGround {
     const { calls, container, uid, scripts } = this.#deps;
     const source = await scripts.source(kind);
     const execBody = makeExecBody(["python3", "-I", "-S", "-X", "utf8", "-c", source], uid);
-    return connect(calls, { container, execBody, body }, options);
+    try {
+      return await connect(calls, { container, execBody, body }, options);
+    } catch (error) {
+      throw this.#clearing.noted(error);
+    }
   }
 
   async openChannel(options: CallOptions): Promise<BoxChannel> {
@@ -149,13 +175,13 @@ export class BoxAccess implements HelperGround {
       return await calls.startExec(await calls.createExec(container, body, options), options);
     } catch (error) {
       options.signal.throwIfAborted();
-      throw readNotRunning(error);
+      throw this.#clearing.noted(readNotRunning(error));
     }
   }
 
   /** @throws ServiceError `box.engine_unavailable` when the engine cannot tell */
   async findFate(execId: string): Promise<BoxFate> {
-    if (!(await this.#livesOn())) return { type: "box_ended" };
+    if (!(await this.#life.goesOn())) return { type: "box_ended" };
     const exec = await this.#deps.calls.inspectExec(execId, unhurried());
     if (exec === null)
       throw new ServiceError(
@@ -163,80 +189,6 @@ export class BoxAccess implements HelperGround {
         "The engine lost track of a command; its outcome is unknown.",
       );
     return !exec.Running && exec.Pid === 0 ? { type: "not_started" } : { type: "worker_ended" };
-  }
-
-  /**
-   * Ends all processes of the box user: by a second exec, or by starting the box anew. One at a time.
-   * @returns null when the box has ended by itself, and its processes with it
-   */
-  async clear(): Promise<Clearing | null> {
-    this.#clearing ??= this.#clear().finally(() => {
-      this.#clearing = null;
-    });
-    return this.#clearing;
-  }
-
-  async restart(): Promise<Clearing | null> {
-    return (await this.#livesOn()) ? this.#restart() : null;
-  }
-
-  async #clear(): Promise<Clearing | null> {
-    if (!(await this.#livesOn())) return null;
-    try {
-      return { rung: 2, counters: await this.#sweep() };
-    } catch (error) {
-      // A box that is just being stopped by somebody else takes no exec either, and must not come back.
-      if (!(await this.#staysAlive())) return null;
-      this.#deps.logger.warn({ container: this.container }, "The box is started anew to clear it.", error);
-      return this.#restart();
-    }
-  }
-
-  /** One that somebody has paused lives, and goes on: whoever asks needs it (box §11.4). */
-  async #livesOn(): Promise<boolean> {
-    const status = await this.#status(unhurried());
-    if (status === "paused") await this.#deps.calls.unpauseContainer(this.container, unhurried());
-    return status === "paused" || status === "running";
-  }
-
-  /** @returns null when there is no such container, or another life of it */
-  async #status(options: CallOptions): Promise<string | null> {
-    const view = await this.#deps.calls.inspectContainer(this.container, options);
-    return view?.State.StartedAt === this.#startedAt ? view.State.Status : null;
-  }
-
-  /** The engine says "running" of a container until the last of its processes is taken. */
-  async #staysAlive(): Promise<boolean> {
-    for (let look = 0; look < SETTLING_LOOKS; look += 1) {
-      if (!(await this.#livesOn())) return false;
-      await delay(SETTLING_MS / SETTLING_LOOKS, unhurried());
-    }
-    return this.#livesOn();
-  }
-
-  async #sweep(): Promise<BoxCounters> {
-    const options = unhurried();
-    const body = { op: "sweep", timeout_ms: SWEEP_MS };
-    using link = await this.open("commands", body, options);
-    using guard = new StallGuard(() => link[Symbol.dispose](), SWEEP_ANSWER_MS, options);
-    guard.arm();
-    const frame = await link.next();
-    if (frame?.type !== FROM_WORKER.answer)
-      throw new ServiceError("box.readiness", "The box did not answer to a sweep.");
-    const { left, ...counters } = readPayload(sweepSchema, frame);
-    if (left > 0) throw new ServiceError("box.readiness", `A sweep left ${left} processes in the box.`);
-    return counters;
-  }
-
-  /** @returns null when the container is gone or going */
-  async #restart(): Promise<Clearing | null> {
-    const { calls, container } = this.#deps;
-    const options = unhurried();
-    await calls.killContainer(container, options);
-    if ((await calls.startContainer(container, options)) === "gone") return null;
-    const view = await calls.inspectContainer(container, options);
-    if (view !== null) this.#startedAt = view.State.StartedAt;
-    return { rung: 3, counters: null };
   }
 }
 
@@ -270,11 +222,6 @@ async function connect(
     options.signal.throwIfAborted();
     throw readNotRunning(error);
   }
-}
-
-/** Clearing goes on after the caller gave up; the limits of the single calls end it. */
-function unhurried(): CallOptions {
-  return { signal: new AbortController().signal };
 }
 
 function readNotRunning(error: unknown): ServiceError {

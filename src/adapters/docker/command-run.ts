@@ -1,5 +1,6 @@
 /** One command in a box, from its first frame to the end of the last process it left behind. */
 import type { BoxCounters, CommandExit, StopReason } from "../../domain/exec-outcome.js";
+import { endsUnlessStuck } from "../../lib/ends-unless-stuck.js";
 import { brokenFrame, FROM_WORKER, TO_WORKER, type WorkerFrame } from "./frame-codec.js";
 import { OutputQueue } from "./output-queue.js";
 import type { WorkerLink } from "./worker-link.js";
@@ -7,6 +8,8 @@ import { exitSchema, fileFaultSchema, readPayload, startedSchema } from "./worke
 
 /** The worker gets so long to end a tree before stronger means are used. */
 const RUNG_ONE_MS = 1500;
+/** One that the box has stopped will not do it; that is looked for so often. */
+const LOOK_MS = 400;
 
 /** How the worker's story ended. `lost`: its stream ended without an exit. */
 export type CommandEnding =
@@ -23,10 +26,19 @@ export class CommandRun {
   #started: BoxCounters | null = null;
   #hasEnded = false;
   #stopReason: StopReason | null = null;
-  #escalation: NodeJS.Timeout | null = null;
+  readonly #isStopped: () => Promise<boolean>;
+  #isKilled = false;
+  #leave: () => void = () => undefined;
+  /** When the worker is gone. */
+  readonly #gone: Promise<void>;
 
-  constructor(link: WorkerLink) {
+  /** @param isStopped whether something in the box has stopped what the engine started there; never rejects */
+  constructor(link: WorkerLink, isStopped: () => Promise<boolean>) {
     this.#link = link;
+    this.#isStopped = isStopped;
+    this.#gone = new Promise((resolve) => {
+      this.#leave = resolve;
+    });
     this.ending = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -41,7 +53,7 @@ export class CommandRun {
     } catch (cause) {
       this.#conclude({ type: "lost", cause });
     }
-    if (this.#escalation !== null) clearTimeout(this.#escalation);
+    this.#leave();
     this.#link[Symbol.dispose]();
     return isClean;
   }
@@ -72,10 +84,16 @@ export class CommandRun {
   stop(reason: StopReason): void {
     if (!this.#hasEnded) this.#stopReason ??= reason;
     this.output.release();
-    if (this.#escalation !== null) return;
-    this.#escalation = setTimeout(() => this.#link[Symbol.dispose](), RUNG_ONE_MS);
+    if (this.#isKilled) return;
+    this.#isKilled = true;
     // When this cannot be sent, the stream is gone and the pump has seen it.
     this.#link.send(TO_WORKER.kill, 0).catch(() => undefined);
+    void this.#followKill();
+  }
+
+  async #followKill(): Promise<void> {
+    const patience = { limitMs: RUNG_ONE_MS, lookMs: LOOK_MS, isStuck: this.#isStopped };
+    if (!(await endsUnlessStuck(this.#gone, patience))) this.#link[Symbol.dispose]();
   }
 
   async #pump(): Promise<boolean> {

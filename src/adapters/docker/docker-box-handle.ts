@@ -64,7 +64,9 @@ export class DockerBoxHandle implements BoxHandle {
     options.signal.throwIfAborted();
     if (this.#hasClosed()) throw new ServiceError("box.readiness", "The box was given back already.");
     const startedAt = clock.elapsed();
-    const run = this.#follow(new CommandRun(await access.open("commands", body, options)));
+    const isStopped = async (): Promise<boolean> =>
+      access.isStopped({ signal: new AbortController().signal });
+    const run = this.#follow(new CommandRun(await access.open("commands", body, options), isStopped));
     const ended = run.ending.then((ending) => ({
       ending,
       durationMs: Math.round(clock.elapsed() - startedAt),

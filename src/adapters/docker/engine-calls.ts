@@ -21,6 +21,7 @@ import {
   type IdleVolume,
   idleVolumeListSchema,
   imageViewSchema,
+  processListSchema,
   type VolumeView,
   volumeListSchema,
   volumeViewSchema,
@@ -165,8 +166,9 @@ export class EngineCalls {
     await this.#act(change(name, "unpause", END_MS), { 409: "running", 500: "running" }, options);
   }
 
-  async killContainer(name: string, options: CallOptions): Promise<void> {
-    await this.#act(change(name, "kill", END_MS), { 404: "gone", 409: "stopped" }, options);
+  /** @returns "done" when it ran until then */
+  async killContainer(name: string, options: CallOptions): Promise<"done" | "stopped" | "gone"> {
+    return this.#act(change(name, "kill", END_MS), { 404: "gone", 409: "stopped" }, options);
   }
 
   async stopContainer(name: string, options: CallOptions): Promise<void> {
@@ -194,6 +196,18 @@ export class EngineCalls {
   async inspectContainer(name: string, options: CallOptions): Promise<ContainerView | null> {
     const path = `/containers/${encodeURIComponent(name)}/json`;
     return this.#find(containerViewSchema, look("look up the container", path), options);
+  }
+
+  /** @returns number, parent and state letters of each process in it; null when it does not run */
+  async listProcesses(name: string, options: CallOptions): Promise<readonly (readonly string[])[] | null> {
+    const request = {
+      ...look("list the processes of the box", `/containers/${encodeURIComponent(name)}/top`),
+      query: { ps_args: "-eo pid,ppid,stat" },
+    };
+    const answer = await this.#api.ask(request, options);
+    if (answer.ok) return read(processListSchema, answer.value, request).Processes;
+    if (answer.refusal.status === 404 || answer.refusal.status === 409) return null;
+    throw describeRefusal(request.operation, answer.refusal);
   }
 
   /** Stopped ones included. */

@@ -61,7 +61,11 @@ export function readUnreachable(
   const hint = "Check that the engine runs and answers, or switch the box off for this runner.";
   if (isTimeout) {
     const message = `The engine did not ${request.operation} within ${request.limitMs / 1000} s.`;
-    return new ServiceError("box.engine_unavailable", message, { hint, details, cause });
+    return new ServiceError("box.engine_unavailable", message, {
+      hint,
+      details: { ...details, isTimeout },
+      cause,
+    });
   }
   const code = systemErrorSchema.safeParse(cause);
   const why = code.success ? code.data.code : "the connection failed";
@@ -74,6 +78,11 @@ export function readUnreachable(
       cause,
     },
   );
+}
+
+/** Whether the engine took a call and did not answer it in time. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof ServiceError && error.details["isTimeout"] === true;
 }
 
 /** The error of work on an engine that took longer than it may. */

@@ -83,6 +83,9 @@ export const containerViewSchema = z.object({
 });
 export type ContainerView = z.infer<typeof containerViewSchema>;
 
+/** One row for each process, with the columns that were asked for. */
+export const processListSchema = z.object({ Processes: z.array(z.array(z.string())) });
+
 export const containerListSchema = z.array(
   z.object({
     Names: z.array(z.string()),

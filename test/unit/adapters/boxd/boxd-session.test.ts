@@ -26,6 +26,8 @@ class ScriptedGround implements HelperGround {
   clearing: Clearing | null = { rung: 2, counters: null };
   /** Whether it stands still; null = nobody can tell. */
   wakes: boolean | null = false;
+  /** Whether it has stopped its helper; null = nobody can tell. */
+  stopped: boolean | null = false;
   onWoken: () => void = () => undefined;
   readonly #scripts: Script[];
 
@@ -47,6 +49,11 @@ class ScriptedGround implements HelperGround {
     if (this.wakes === null) throw new ServiceError("box.engine_unavailable", "It does not answer.");
     if (this.wakes) this.onWoken();
     return Promise.resolve(this.wakes);
+  }
+
+  async isStopped(): Promise<boolean> {
+    this.did.push("look");
+    return this.stopped === null ? Promise.reject(new Error("nobody knows")) : Promise.resolve(this.stopped);
   }
 
   async clear(): Promise<Clearing | null> {
@@ -270,6 +277,23 @@ describe("BoxdSession", () => {
     ground.channels[0]?.say(HEAR.done, 1, Buffer.of(0));
     expect(await exit).toMatchObject({ status: "completed", notes: [] });
     expect(ground.did).toEqual(["open", "wake"]);
+  });
+
+  it.each([
+    ["at the first look where the box has stopped it", true, 400],
+    ["when its time is over where it runs", false, 5000],
+    ["when its time is over where nobody can tell", null, 5000],
+  ])("drops a helper that does not end a command %s", async (_what, stopped, afterMs) => {
+    vi.useFakeTimers();
+    const ground = new ScriptedGround(still);
+    ground.stopped = stopped;
+    await using session = serve(ground);
+    const exit = exec(session.lease());
+    await vi.advanceTimersByTimeAsync(COMMAND.timeoutMs + afterMs - 1);
+    expect(ground.did).not.toContain("clear");
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await exit).toMatchObject({ status: "timed_out" });
+    expect(ground.did.at(-1)).toBe("clear");
   });
 
   it("starts the whole box anew after two faults", async () => {

@@ -45,6 +45,7 @@ const CALLS: Readonly<Record<string, (calls: EngineCalls) => Promise<unknown>>> 
   waitContainer: async (calls) => calls.waitContainer("{name}", 1000, OPTIONS),
   removeContainer: async (calls) => calls.removeContainer("{name}", OPTIONS),
   inspectContainer: async (calls) => calls.inspectContainer("{name}", OPTIONS),
+  listProcesses: async (calls) => calls.listProcesses("{name}", OPTIONS),
   listContainers: async (calls) => calls.listContainers({}, OPTIONS),
   createExec: async (calls) => calls.createExec("{name}", EXEC, OPTIONS),
   startExec: async (calls) => calls.startExec("{id}", OPTIONS),
