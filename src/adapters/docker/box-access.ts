@@ -123,7 +123,7 @@ export class BoxAccess implements HelperGround {
   async isStopped(options: CallOptions): Promise<boolean> {
     try {
       return hasStoppedEntry((await this.#deps.calls.listProcesses(this.container, options)) ?? []);
-    } catch (error) {
+    } catch {
       options.signal.throwIfAborted();
       this.#deps.logger.debug({ container: this.container }, "The engine did not list processes.");
       return false;

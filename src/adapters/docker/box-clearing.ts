@@ -63,9 +63,10 @@ export class BoxClearing {
 
   async #clear(): Promise<Clearing | null> {
     if (!this.#isWedged) {
+      const isStopped = await this.#deps.isStopped();
       if (!(await this.#deps.life.goesOn())) return null;
       // Whoever has stopped the helper would stop the sweep too.
-      const swept = (await this.#deps.isStopped()) ? "stopped" : await this.#trySweep();
+      const swept = isStopped ? "stopped" : await this.#trySweep();
       if (swept !== "stopped") return swept;
     }
     this.#warn("A box that stops what comes into it is started anew.");

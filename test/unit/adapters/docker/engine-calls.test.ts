@@ -43,7 +43,8 @@ describe("EngineCalls", () => {
     ["a removal of a volume that is gone", 404, undefined, async (calls) => calls.removeVolume("v", FOREVER)],
     ["a stop of what is gone", 404, undefined, async (calls) => calls.stopContainer("c", FOREVER)],
     ["a stop of what stands", 304, undefined, async (calls) => calls.stopContainer("c", FOREVER)],
-    ["a kill of what stands", 409, undefined, async (calls) => calls.killContainer("c", FOREVER)],
+    ["a kill of what stands", 409, "stopped", async (calls) => calls.killContainer("c", FOREVER)],
+    ["a look at the processes of what stands", 409, null, async (calls) => calls.listProcesses("c", FOREVER)],
   ])("takes %s for no failure", async (...[, status, expected, act]) => {
     expect(await withEngine(() => refused(status), act)).toBe(expected);
   });
