@@ -1,5 +1,6 @@
 /** Checks parsed settings against the schema and tells every fault, in words that name what is allowed. */
 import type { z } from "zod";
+import { BrokenParts, type BrokenPlace } from "./broken-parts.js";
 import { type ConfigFault, describeValue, formatPath, type SettingPath } from "./config-fault.js";
 import { type Settings, settingsSchema } from "./config-schema.js";
 import { describeAllowed, nodeAt, type SchemaNode, toSchemaNode } from "./describe-setting.js";
@@ -7,8 +8,8 @@ import { isGroup } from "./group.js";
 
 export interface CheckedSettings {
   readonly faults: readonly ConfigFault[];
-  /** Names of the top-level settings that are faulty; in `settings` they have their defaults. */
-  readonly broken: ReadonlySet<string>;
+  /** What is faulty; in `settings` it has its defaults. */
+  readonly broken: BrokenParts;
   readonly settings: Settings;
 }
 
@@ -20,20 +21,22 @@ export function checkSettings(raw: unknown, substituted: ReadonlyMap<string, str
   const root = toSchemaNode(settingsSchema);
   const input = readTexts(raw ?? {}, { root, substituted, path: [] });
   const parsed = settingsSchema.safeParse(input);
-  if (parsed.success) return { faults: [], broken: new Set(), settings: parsed.data };
-  const broken = new Set(parsed.error.issues.flatMap(brokenNames));
-  const healthy = isGroup(input) ? Object.entries(input).filter(([name]) => !broken.has(name)) : [];
-  return {
-    faults: parsed.error.issues.flatMap((issue) => toFaults(issue, input, { root, substituted })),
-    broken,
-    settings: settingsSchema.parse(Object.fromEntries(healthy)),
-  };
+  if (parsed.success) return { faults: [], broken: new BrokenParts([]), settings: parsed.data };
+  const { issues } = parsed.error;
+  const faults = issues.flatMap((issue) => toFaults(issue, input, { root, substituted }));
+  const broken = new BrokenParts(issues.flatMap(brokenPlaces));
+  const sound = broken.leaveOut(isGroup(input) ? input : {});
+  // Every section, and every setting of one, has a default.
+  return { faults, broken, settings: settingsSchema.parse(sound) };
 }
 
-function brokenNames(issue: z.core.$ZodIssue): string[] {
-  const [name] = issue.path;
-  if (name !== undefined) return [String(name)];
-  return issue.code === "unrecognized_keys" ? issue.keys : [];
+function brokenPlaces(issue: z.core.$ZodIssue): BrokenPlace[] {
+  const keys = issue.code === "unrecognized_keys" ? issue.keys : [null];
+  return keys.flatMap((key): BrokenPlace[] => {
+    const [section, name] = key === null ? issue.path : [...issue.path, key];
+    if (typeof section !== "string") return [];
+    return [typeof name === "string" ? [section, name] : [section]];
+  });
 }
 
 interface Known {

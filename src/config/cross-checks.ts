@@ -3,6 +3,7 @@ import { selectedEntry } from "../domain/binding-config.js";
 import { findBindingFaults } from "../domain/check-binding.js";
 import { isEmptySelection } from "../domain/selector-values.js";
 import { isLoopbackHost } from "../lib/loopback.js";
+import type { BrokenParts, Part } from "./broken-parts.js";
 import { type ConfigFault, formatPath } from "./config-fault.js";
 import type { Settings } from "./config-schema.js";
 import { DEMO_MODEL_ID, MODEL_OF_ENVIRONMENT } from "./model-settings.js";
@@ -12,28 +13,30 @@ import { bindingOf, type PipelineConfig } from "./pipeline-settings.js";
 const MIN_KEY_LENGTH = 32;
 
 interface CrossCheck {
-  /** Sections the check reads; it is left out while one of them is faulty itself. */
-  readonly reads: readonly (keyof Settings)[];
+  /** What the check reads; it is left out while some of that is faulty itself. */
+  readonly reads: readonly Part[];
   readonly find: (settings: Settings) => readonly ConfigFault[];
 }
 
 const CROSS_CHECKS: readonly CrossCheck[] = [
-  { reads: ["server"], find: findKeyFaults },
+  { reads: ["server.host", "server.keys"], find: findKeyFaults },
   { reads: ["models"], find: ({ models }) => findRepeats("models", models) },
   { reads: ["pipelines"], find: ({ pipelines }) => findRepeats("pipelines", pipelines) },
   { reads: ["bots"], find: ({ bots }) => findRepeats("bots", bots) },
   { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
   { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findPipelineBindingFaults) },
   { reads: ["pipelines", "models"], find: findModelFaults },
-  { reads: ["inbound"], find: ({ inbound }) => findTotalFaults("inbound", inbound) },
-  { reads: ["export"], find: ({ export: outgoing }) => findTotalFaults("export", outgoing) },
+  { reads: totalsOf("inbound"), find: ({ inbound }) => findTotalFaults("inbound", inbound) },
+  { reads: totalsOf("export"), find: ({ export: outgoing }) => findTotalFaults("export", outgoing) },
 ];
 
-/** @param broken top-level settings that are faulty by themselves */
-export function findCrossFaults(settings: Settings, broken: ReadonlySet<string>): ConfigFault[] {
-  return CROSS_CHECKS.filter(({ reads }) => reads.every((name) => !broken.has(name))).flatMap(({ find }) =>
-    find(settings),
-  );
+/** @param broken what is faulty by itself */
+export function findCrossFaults(settings: Settings, broken: BrokenParts): ConfigFault[] {
+  return CROSS_CHECKS.filter(({ reads }) => broken.areSound(reads)).flatMap(({ find }) => find(settings));
+}
+
+function totalsOf(section: "inbound" | "export"): readonly Part[] {
+  return [`${section}.max_file_bytes`, `${section}.max_total_bytes`];
 }
 
 function findKeyFaults({ server }: Settings): ConfigFault[] {

@@ -15,6 +15,12 @@ import { findMountSettingFaults } from "./mount-checks.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
 
 const DEFAULT_FILE = "berth.yaml";
+const MOUNT_PARTS = [
+  "boxes.extra_mounts",
+  "boxes.allowed_mount_roots",
+  "boxes.engines",
+  "storage.directory",
+] as const;
 const MAX_FILE_CHARS = 4 * 1024 * 1024;
 
 export interface ConfigSource {
@@ -52,10 +58,12 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     ...filled.faults,
     ...faults.filter(({ path }) => !filled.faults.some((missing) => missing.path === path)),
     ...findCrossFaults(settings, broken),
-    ...(broken.has("boxes") ? [] : findMountSettingFaults(settings, dataDirectory(settings, source))),
-    ...(broken.has("boxes") ? [] : findTlsFaults(settings, environment)),
-    ...(broken.has("pipelines") ? [] : findPipelineFaults(settings, source)),
-    ...(broken.has("pipelines") ? [] : findToolFaults(settings, source)),
+    ...(broken.areSound(MOUNT_PARTS)
+      ? findMountSettingFaults(settings, dataDirectory(settings, source))
+      : []),
+    ...(broken.areSound(["boxes.engines"]) ? findTlsFaults(settings, environment) : []),
+    ...(broken.areSound(["pipelines"]) ? findPipelineFaults(settings, source) : []),
+    ...(broken.areSound(["pipelines"]) ? findToolFaults(settings, source) : []),
   ];
   if (all.length > 0) return { ok: false, file: read.file, faults: all };
   return { ok: true, file: read.file, ...completeConfig(settings, environment, source.workingDirectory) };

@@ -181,6 +181,12 @@ describe("loadConfig with a file", () => {
   });
 });
 
+/** Paths of the faults. */
+function told(text: string): readonly string[] {
+  const loaded = load(text);
+  return loaded.ok ? [] : loaded.faults.map(({ path }) => path);
+}
+
 describe("faults of a configuration", () => {
   it("come in one list, each with its path, the kind of value and what is allowed", () => {
     const loaded = load(
@@ -239,6 +245,25 @@ describe("faults of a configuration", () => {
         },
       ],
     });
+  });
+
+  it("tell what lies between sound settings, also beside a faulty one of their section", () => {
+    expect(told("server: {port: eighty, host: 0.0.0.0}")).toEqual(["server.port", "server.host"]);
+    expect(told("server: {prot: 80, host: 0.0.0.0}")).toEqual(["server.prot", "server.host"]);
+    expect(told("server: {host: 0.0.0.0, keys: [{key: 'a b', tenant: x}]}")).toEqual(["server.keys[0].key"]);
+    expect(told("export: {max_files: -1, max_file_bytes: 10, max_total_bytes: 5}")).toEqual([
+      "export.max_files",
+      "export.max_total_bytes",
+    ]);
+    expect(told("boxes: {cpus: none, extra_mounts: [{source: relative, target: /data}]}")).toEqual([
+      "boxes.cpus",
+      "boxes.extra_mounts[0].source",
+    ]);
+    expect(told("boxes: 5\nexport: {max_file_bytes: 10, max_total_bytes: 5}")).toEqual([
+      "boxes",
+      "export.max_total_bytes",
+    ]);
+    expect(told("- a list")).toEqual([""]);
   });
 
   it("never show a value that may be a secret", () => {
