@@ -95,6 +95,7 @@ export function buildRuns(
       rerankers: new Map(),
       knowledgeBases: new Map(),
       box,
+      cancelRun: (tenant, id, options) => runs.cancel({ tenant, role: "client" }, id, options),
       toolTimeoutMs: config.tools.call_timeout_sec * 1000,
     },
     settings: {
@@ -106,7 +107,7 @@ export function buildRuns(
     },
   });
   const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
-  const runs = new ServeRuns({
+  const runs: ServeRuns = new ServeRuns({
     ...shared,
     admit: { ...shared, plan, prepare, boxes },
     keys: stores.idempotency,

@@ -42,6 +42,10 @@ export const resourcePolicySchema = z.strictObject({
     .boolean()
     .default(false)
     .describe("Whether it may keep values that all of the tenant's runners share."),
+  administrator: z
+    .boolean()
+    .default(false)
+    .describe("Whether the runner may look at, stop and annotate every run of the tenant."),
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 

@@ -6,9 +6,10 @@
 import type { AttachmentOutcome, AttachmentType } from "../domain/attachment.js";
 import type { BoxState, BoxStatus } from "../domain/box.js";
 import type { DeliveryKind } from "../domain/delivery.js";
-import type { HistoryPage } from "../domain/history.js";
-import type { FileId, SessionId } from "../domain/ids.js";
+import type { EventEntry, EventPage, HistoryPage } from "../domain/history.js";
+import type { FileId, RunId, SessionId } from "../domain/ids.js";
 import type { Message } from "../domain/message.js";
+import type { PublicStatus, Run, RunEvent } from "../domain/run.js";
 import type { StateKeys } from "../domain/state.js";
 import type { JsonSchema, ToolOutcome } from "../domain/tool.js";
 import type { ChatChunk, ChatReply, ChatRequest } from "./chat-model.js";
@@ -21,11 +22,71 @@ export interface ModelCall extends ChatRequest {
   readonly removeThink?: boolean | undefined;
 }
 
-export interface HistoryRequest {
+/** Names the run's own place once more; another one is refused (runs §17.1). Absent = the own one. */
+export interface OwnPlace {
+  readonly conversationId?: string | undefined;
+  /** Null = outside of threads, and equal to nothing else. */
+  readonly threadId?: string | null | undefined;
+}
+
+/** Limit: 50 unless said otherwise, 100 at most (runs §17.2). */
+export interface EventsRequest extends OwnPlace {
   readonly direction: "backward" | "forward";
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
+}
+
+export interface HistoryRequest extends EventsRequest {
+  /** Characters of an item's text: 4000 unless said otherwise, 65,536 at most. */
   readonly contentChars?: number | undefined;
+}
+
+/** Newest first. */
+export interface HistorySearch extends Omit<HistoryRequest, "direction"> {
+  /** Matched literally, in any case (runs §17.5). */
+  readonly text: string;
+}
+
+export interface RunListRequest {
+  readonly status?: PublicStatus | undefined;
+  /** Id of the last run of the page before. */
+  readonly cursor?: RunId | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface RunEventsRequest {
+  readonly runId: RunId;
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface RunPageOf<Item> {
+  readonly items: readonly Item[];
+  readonly next_cursor: string | null;
+  readonly prev_cursor: string | null;
+  readonly has_more: boolean;
+}
+
+/**
+ * Runs of the own runner in the own conversation; of the whole tenant for a pipeline with administrator rights (runs
+ * §15.5). Answered under what was authorised for the run, also after its end. A run of another conversation is
+ * `host.unauthorized`, one that the tenant does not have `host.not_found`.
+ */
+export interface HostRuns {
+  /** `run_get` */
+  get(id: RunId, options: CallOptions): Promise<Run>;
+  /** `run_list`, newest first. */
+  list(request: RunListRequest, options: CallOptions): Promise<RunPageOf<Run>>;
+  /** `run_events_page`, oldest first. */
+  eventsPage(request: RunEventsRequest, options: CallOptions): Promise<RunPageOf<RunEvent>>;
+  /** `run_cancel`. @throws ServiceError `run.ended` when it is terminal already */
+  cancel(id: RunId, options: CallOptions): Promise<Run>;
+  /**
+   * `append_result`, for administrators: tells something in the events of a run that is going on.
+   * @param result `{type, data}` of a type without effects
+   * @throws ServiceError `host.invalid_argument` for every other type and for data that do not fit, `run.ended`
+   */
+  appendResult(id: RunId, result: unknown, options: CallOptions): Promise<RunEvent>;
 }
 
 export interface AcquiredBox {
@@ -148,6 +209,13 @@ export interface RunHost {
    *   `box.too_large`
    */
   captureFile(request: CaptureRequest, options: CallOptions): Promise<FileId>;
+  /** `history_search` of the run's own conversation. */
+  historySearch(request: HistorySearch, options: CallOptions): Promise<HistoryPage>;
+  /** `event_get`: an event of the own conversation, without one the run's own. @throws ServiceError `host.not_found` */
+  eventGet(eventId: string, options: CallOptions): Promise<EventEntry>;
+  /** `event_page` of the run's own conversation; without a cursor the newest page, or forward the oldest. */
+  eventPage(request: EventsRequest, options: CallOptions): Promise<EventPage>;
+  readonly runs: HostRuns;
   /** `state_get`, `state_set`, `state_list`, `state_delete`. */
   readonly state: KeyValueAccess;
   /** `storage_get` and so on: values of the runner's package, or of the tenant. */

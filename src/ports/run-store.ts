@@ -100,6 +100,10 @@ export interface RunFilter {
   readonly session?: SessionId | undefined;
   /** `launcher_type:launcher_id`. */
   readonly chat?: string | undefined;
+  /** Key of the conversation. */
+  readonly conversation?: string | undefined;
+  /** Canonical id. */
+  readonly runner?: string | undefined;
   readonly states?: readonly RunState[] | undefined;
   readonly limit: number;
   /** Id of the last run of the page before. */

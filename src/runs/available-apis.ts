@@ -10,6 +10,8 @@ export interface ApiFacts {
   /** Enabled by the binding. */
   readonly scopes: readonly StateScope[];
   readonly hasConversation: boolean;
+  /** The pipeline's policy says so (runs §15.5). */
+  readonly isAdministrator: boolean;
   readonly hasBox: boolean;
   /** The run's box can be written, so files can be exported (box §10.2). */
   readonly canExport: boolean;
@@ -20,17 +22,17 @@ export function availableApis(facts: ApiFacts): Record<AvailableApi, boolean> {
   return {
     prompt_get: false,
     history_page: hasConversation && permissions.history.includes("page"),
-    history_search: false,
-    event_get: false,
-    event_page: false,
+    history_search: hasConversation && permissions.history.includes("search"),
+    event_get: permissions.events.includes("get"),
+    event_page: hasConversation && permissions.events.includes("page"),
     state: scopes.length > 0,
     storage: resources.storage.plugin || resources.storage.workspace,
     steering_pull: false,
-    run_get: false,
-    run_list: false,
-    run_events_page: false,
-    run_cancel: false,
-    ledger_write: false,
+    run_get: true,
+    run_list: true,
+    run_events_page: true,
+    run_cancel: true,
+    ledger_write: facts.isAdministrator,
     box: hasBox,
     box_export_paths: hasBox && canExport,
   };

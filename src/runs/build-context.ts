@@ -107,6 +107,7 @@ function historyOf(inputs: ContextInputs): RunContext["context"] {
       resources: inputs.resources,
       scopes: permittedScopes(inputs.binding.state, run.trigger.event_type),
       hasConversation,
+      isAdministrator: inputs.binding.policy.administrator,
       hasBox: run.session !== null,
       canExport: inputs.canExport,
     }),

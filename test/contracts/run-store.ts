@@ -189,6 +189,17 @@ function describeListing(make: () => Promise<Opened<RunStore>>): void {
     expect(await store.it.list("main", { limit: 2, after: "run_theirs" })).toEqual([]);
   });
 
+  it("filters by conversation and runner", async () => {
+    await using store = await make();
+    await store.it.create(aRun({ id: "run_1" }));
+    await store.it.create(aRun({ id: "run_2", runner: "plugin:other/agent/default" }));
+    await store.it.create(aRun({ id: "run_3", conversation: "conversation-2" }));
+    const conversation = "conversation-1";
+    expect(ids(await store.it.list("main", { limit: 9, conversation }))).toEqual(["run_2", "run_1"]);
+    const runner = "plugin:other/agent/default";
+    expect(ids(await store.it.list("main", { limit: 9, conversation, runner }))).toEqual(["run_2"]);
+  });
+
   it("filters by session, chat and states", async () => {
     await using store = await make();
     await store.it.create(aRun({ id: "run_1", session: { id: "ses_1", key: "k" } }));

@@ -8,6 +8,7 @@ import type { CallOptions } from "../../src/ports/options.js";
 import type {
   BoundBox,
   HistoryRequest,
+  HostRuns,
   ImageBytes,
   ImportedAttachment,
   ModelCall,
@@ -49,6 +50,7 @@ export class FakeRunHost implements RunHost {
   readonly saved = new Map<string, string>();
   readonly state = new FakeKeyValues();
   readonly storage = new FakeKeyValues();
+  readonly runs: HostRuns = NO_RUNS;
   readonly #parts: FakeHostParts;
   #hasBox = false;
 
@@ -108,6 +110,18 @@ export class FakeRunHost implements RunHost {
   }
 
   /** Cursors are positions in the list. */
+  async historySearch(): Promise<never> {
+    throw notInFake();
+  }
+
+  async eventGet(): Promise<never> {
+    throw notInFake();
+  }
+
+  async eventPage(): Promise<never> {
+    throw notInFake();
+  }
+
   async historyPage(request: HistoryRequest, { signal }: CallOptions): Promise<HistoryPage> {
     signal.throwIfAborted();
     this.actions.push(`history ${request.cursor ?? "newest"}`);
@@ -194,3 +208,15 @@ function refusal(what: string): ServiceError {
 function isOutcome(value: unknown): value is ToolOutcome {
   return typeof value === "object" && value !== null && "ok" in value;
 }
+
+function notInFake(): ServiceError {
+  return new ServiceError("host.unauthorized", "This run is not authorized for what the fake host lacks.");
+}
+
+const NO_RUNS: HostRuns = {
+  get: () => Promise.reject(notInFake()),
+  list: () => Promise.reject(notInFake()),
+  eventsPage: () => Promise.reject(notInFake()),
+  cancel: () => Promise.reject(notInFake()),
+  appendResult: () => Promise.reject(notInFake()),
+};

@@ -135,7 +135,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-09",
     rule: "runs §10.4",
     says: "no conversation / available_apis / `history_page`, `history_search`, `event_page` false; `event_get` true; runner-scope state works",
-    issue: 4,
   },
   {
     id: "CTX-10",
@@ -218,12 +217,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     rule: "runs §15.4",
     says: "a knowledge base outside the snapshot / retrieve / refused",
   },
-  { id: "AUTH-15", rule: "runs §17.1", says: "a run of conversation A / history of B / refused", issue: 4 },
+  { id: "AUTH-15", rule: "runs §17.1", says: "a run of conversation A / history of B / refused" },
   {
     id: "AUTH-16",
     rule: "runs §17.1",
     says: "rows of another thread and another bot in one conversation / history page, event page / own-scope rows only; null matches only null",
-    issue: 4,
   },
   {
     id: "AUTH-17",
@@ -267,7 +265,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-08",
     rule: "runs §15.5",
     says: "`append_result` with a message, a state update or an unknown type / called / refused",
-    issue: 4,
   },
   {
     id: "STATE-09",

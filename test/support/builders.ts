@@ -66,6 +66,7 @@ export function aPolicy(fields: Partial<ResourcePolicy> = {}): ResourcePolicy {
     allowed_skill_names: null,
     allow_plugin_storage: true,
     allow_workspace_storage: false,
+    administrator: false,
     ...fields,
   };
 }

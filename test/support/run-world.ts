@@ -140,10 +140,11 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   const jobs = new Jobs({ ...base, lease }, { maxRunning: 8, maxEnded: 8, endedTtlSec: 300 });
   const terminals = new Terminals({ ...base, lease }, { maxOpen: 8 });
   const plan = aPlan(options, base.logger);
-  const host = {
+  const host: HostDeps = {
     ...base,
     ...aHost(options),
     catalog: plan.catalog,
+    cancelRun: (tenant, id, call) => serve.cancel({ tenant, role: "client" }, id, call),
     box: { ...base, boxes, jobs, ...boxParts(options) },
   };
   const orchestrator = new Orchestrator({
@@ -157,7 +158,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
       canExport: (options.workspaceMode ?? "rw") === "rw",
     },
   });
-  const serve = new ServeRuns({
+  const serve: ServeRuns = new ServeRuns({
     ...base,
     admit: { ...base, plan, prepare: { ...base, sniffMimeType: sniffByName, maxFileBytes: 10 * MIB }, boxes },
     keys: stores.idempotency,

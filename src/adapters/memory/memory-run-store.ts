@@ -191,6 +191,8 @@ function append(run: StoredRun, event: NewRunEvent): RunEvent {
 function passes(record: RunRecord, filter: RunFilter): boolean {
   if (filter.session !== undefined && record.session?.id !== filter.session) return false;
   if (filter.chat !== undefined && chatKey(record) !== filter.chat) return false;
+  if (filter.conversation !== undefined && record.conversation !== filter.conversation) return false;
+  if (filter.runner !== undefined && record.runner !== filter.runner) return false;
   return filter.states === undefined || filter.states.includes(record.state);
 }
 

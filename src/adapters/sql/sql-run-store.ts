@@ -56,10 +56,12 @@ export class SqlRunStore implements RunStore {
   }
 
   async list(tenant: string, filter: RunFilter): Promise<readonly RunRecord[]> {
-    const { session, chat, states, after } = filter;
+    const { session, chat, conversation, runner, states, after } = filter;
     let query = selectRuns(this.#db).where("run.tenant", "=", tenant);
     if (session !== undefined) query = query.where("run.session_id", "=", session);
     if (chat !== undefined) query = query.where("run.chat_key", "=", chat);
+    if (conversation !== undefined) query = query.where("run.conversation", "=", conversation);
+    if (runner !== undefined) query = query.where("run.runner", "=", runner);
     if (states !== undefined) query = query.where("run.state", "in", states);
     if (after !== undefined)
       query = query.where("run.position", "<", (expression) =>

@@ -1,17 +1,18 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
 import type { ReuseKey } from "../../box/reuse-key.js";
-import type { HistoryPage } from "../../domain/history.js";
 import type { Usage } from "../../domain/usage.js";
 import type { SecretMask } from "../../lib/secret-mask.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";
+import type { EventStore } from "../../ports/event-store.js";
 import type { FileStore } from "../../ports/file-store.js";
 import type { KnowledgeBase } from "../../ports/knowledge-base.js";
 import type { Logger } from "../../ports/logger.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { Reranker } from "../../ports/reranker.js";
-import type { HistoryRequest, RunHost } from "../../ports/run-host.js";
-import type { RunRecord } from "../../ports/run-store.js";
+import type { RunEvents } from "../../ports/run-events.js";
+import type { RunHost } from "../../ports/run-host.js";
+import type { RunRecord, RunStore } from "../../ports/run-store.js";
 import type { StateStore } from "../../ports/state-store.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import type { ToolCatalog } from "../../tools/tool-catalog.js";
@@ -23,10 +24,11 @@ import { permittedScopes } from "../state-places.js";
 import { captureFile } from "./capture-file.js";
 import type { KeyValues } from "./key-values.js";
 import { ModelCalls } from "./model-calls.js";
-import { readHistory } from "./read-history.js";
+import { PastCalls } from "./past-calls.js";
 import { rerankDocuments } from "./rerank-documents.js";
 import { retrieveKnowledge } from "./retrieve-knowledge.js";
 import { RunBox, type RunBoxDeps } from "./run-box.js";
+import { RunCalls, type RunCallsDeps } from "./run-calls.js";
 import { RunGate } from "./run-gate.js";
 import { RunState } from "./run-state.js";
 import type { StateSnapshot } from "./state-snapshot.js";
@@ -37,7 +39,12 @@ export interface HostDeps {
   readonly catalog: Pick<ToolCatalog, "find" | "hostNames">;
   readonly rerankers: ReadonlyMap<string, Reranker>;
   readonly knowledgeBases: ReadonlyMap<string, KnowledgeBase>;
+  readonly runs: RunStore;
+  readonly events: RunEvents;
+  readonly eventRecords: EventStore;
   readonly transcripts: TranscriptStore;
+  /** Stops a run that has not ended. @throws ServiceError `run.ended` */
+  readonly cancelRun: RunCallsDeps["cancelRun"];
   readonly files: FileStore;
   readonly state: StateStore;
   readonly box: RunBoxDeps;
@@ -93,6 +100,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     timeoutMs: deps.toolTimeoutMs,
   });
   const kept = stateOf(deps, { run, plan, gate });
+  const past = pastOf(deps, { run, plan, gate });
   const api: RunHost = {
     state: kept.state,
     storage: kept.storage,
@@ -104,7 +112,6 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       gate.check();
       return [];
     },
-    historyPage: (request) => historyPage(deps, { run, plan, gate }, request),
     retrieveKnowledge: (request, options) =>
       retrieveKnowledge({ ...deps, gate, run, resources: plan.resources.knowledge_bases }, request, options),
     rerank: (call, options) =>
@@ -113,6 +120,11 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
       const isPermitted = plan.runner.descriptor.permissions.files.includes("capture");
       return captureFile(deps.box, { run, gate, recorder, isPermitted }, { request, options });
     },
+    historyPage: (request) => past.historyPage(request),
+    historySearch: (request) => past.historySearch(request),
+    eventGet: (eventId) => past.eventGet(eventId),
+    eventPage: (request) => past.eventPage(request),
+    runs: runsOf(deps, { run, plan, gate }),
     readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
     boxStatus: (options) => box.status(options),
     acquireBox: (request, options) => box.acquire(request, options),
@@ -133,14 +145,14 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
   };
 }
 
-async function historyPage(
-  { transcripts }: HostDeps,
-  { run, plan, gate }: Gated,
-  request: HistoryRequest,
-): Promise<HistoryPage> {
-  gate.check();
-  if (!plan.runner.descriptor.permissions.history.includes("page")) throw gate.refuse("history_page");
-  return readHistory(transcripts, run, request);
+function pastOf(deps: HostDeps, { run, plan, gate }: Gated): PastCalls {
+  const { transcripts, eventRecords } = deps;
+  const { permissions } = plan.runner.descriptor;
+  return new PastCalls({ gate, run, permissions, transcripts, eventRecords });
+}
+
+function runsOf(deps: HostDeps, { run: caller, plan, gate }: Gated): RunCalls {
+  return new RunCalls({ ...deps, gate, caller, isAdministrator: plan.binding.policy.administrator });
 }
 
 function stateOf({ state: store, clock }: HostDeps, { run, plan, gate }: Gated): RunState {

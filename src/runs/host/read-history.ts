@@ -1,15 +1,18 @@
-/** `history_page`: the run's own conversation, by pages (runs §17). */
+/** `history_page` and `history_search`: the run's own conversation (runs §17). */
 import { ServiceError } from "../../domain/errors.js";
 import type { HistoryPage, TranscriptItem } from "../../domain/history.js";
-import type { MessagePart } from "../../domain/message.js";
+import { type MessagePart, messageText } from "../../domain/message.js";
 import { prefixWithin } from "../../lib/code-points.js";
-import type { HistoryRequest } from "../../ports/run-host.js";
+import type { HistoryRequest, HistorySearch } from "../../ports/run-host.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
+import { pageLimit, readCursor, toPage } from "./host-pages.js";
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 100;
 const DEFAULT_CHARS = 4000;
 const MAX_CHARS = 65_536;
+const MAX_QUERY_CHARS = 1000;
+/** Messages that one search looks through; the cursor goes on from there. */
+const MAX_SEARCHED = 5000;
+const SEARCH_STEP = 200;
 
 export interface HistoryScope {
   readonly tenant: string;
@@ -22,29 +25,53 @@ export async function readHistory(
   scope: HistoryScope,
   request: HistoryRequest,
 ): Promise<HistoryPage> {
-  const limit = Math.min(Math.max(1, Math.trunc(request.limit ?? DEFAULT_LIMIT)), MAX_LIMIT);
-  const { direction } = request;
-  const from = request.cursor === undefined ? null : parseCursor(request.cursor);
-  const found = await transcripts.page(scope.tenant, scope.conversation, {
-    direction,
-    from,
-    limit: limit + 1,
-  });
-  const items = found.slice(0, limit);
-  const maxChars = Math.min(Math.max(1, request.contentChars ?? DEFAULT_CHARS), MAX_CHARS);
-  const first = items[0];
-  const last = items.at(-1);
-  return {
-    items: items.map((item) => cutItem(item, maxChars)),
-    next_cursor: last === undefined ? null : String(last.sequence),
-    prev_cursor: first === undefined ? null : String(first.sequence),
-    has_more: found.length > limit,
-  };
+  const limit = pageLimit(request.limit);
+  const from = readCursor(request.cursor);
+  const wanted = { direction: request.direction, from, limit: limit + 1 };
+  const found = await transcripts.page(scope.tenant, scope.conversation, wanted);
+  return cutPage(toPage(found, limit), request.contentChars);
 }
 
-function parseCursor(cursor: string): number {
-  if (/^\d{1,15}$/.test(cursor)) return Number(cursor);
-  throw new ServiceError("host.invalid_argument", "The history cursor is not one of this service.");
+/**
+ * Messages whose text holds a text, newest first. The text is taken literally, whatever its case (runs §17.5).
+ * @throws ServiceError `host.invalid_argument` for an empty text, a long one, and a cursor that is not ours
+ */
+export async function searchHistory(
+  transcripts: TranscriptStore,
+  scope: HistoryScope,
+  request: HistorySearch,
+): Promise<HistoryPage> {
+  const text = readQuery(request.text);
+  const limit = pageLimit(request.limit);
+  const found: TranscriptItem[] = [];
+  let from = readCursor(request.cursor);
+  let searched = 0;
+  let hasMore = true;
+  while (hasMore && found.length <= limit && searched < MAX_SEARCHED) {
+    const step = { direction: "backward" as const, from, limit: SEARCH_STEP };
+    const items = await transcripts.page(scope.tenant, scope.conversation, step);
+    found.push(...items.filter(({ message }) => messageText(message).toLowerCase().includes(text)));
+    from = items.at(-1)?.sequence ?? from;
+    searched += items.length;
+    hasMore = items.length === SEARCH_STEP;
+  }
+  const page = cutPage(toPage(found, limit), request.contentChars);
+  // What was not looked through yet begins behind the last message that was.
+  if (page.has_more || !hasMore || from === null) return page;
+  return { ...page, next_cursor: String(from), has_more: true };
+}
+
+function readQuery(text: string): string {
+  if (text !== "" && text.length <= MAX_QUERY_CHARS) return text.toLowerCase();
+  throw new ServiceError(
+    "host.invalid_argument",
+    `The text to search for has ${text.length} characters; 1 to ${MAX_QUERY_CHARS} are allowed.`,
+  );
+}
+
+function cutPage(page: HistoryPage, contentChars = DEFAULT_CHARS): HistoryPage {
+  const maxChars = Math.min(Math.max(1, contentChars), MAX_CHARS);
+  return { ...page, items: page.items.map((item) => cutItem(item, maxChars)) };
 }
 
 /** Of a text in parts each part is cut by itself. */

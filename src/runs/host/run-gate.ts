@@ -35,6 +35,11 @@ export class RunGate {
     throw reason;
   }
 
+  /** For what a run may still ask after its end, under what was authorised for it (runs §15.5). @throws as `check`, before the end */
+  checkAuthorisation(): void {
+    if (this.#isOpen) this.check();
+  }
+
   /** A refusal that reaches no provider; logged here, once. */
   refuse(what: string): ServiceError {
     this.#deps.logger.warn(

@@ -10,6 +10,7 @@ function facts(fields: Partial<ApiFacts> = {}): ApiFacts {
     resources: someResources(),
     scopes: [],
     hasConversation: true,
+    isAdministrator: false,
     hasBox: false,
     canExport: true,
     ...fields,
@@ -18,9 +19,12 @@ function facts(fields: Partial<ApiFacts> = {}): ApiFacts {
 
 function offered(fields: Partial<ApiFacts>): string[] {
   return Object.entries(availableApis(facts(fields))).flatMap(([name, isOffered]) =>
-    isOffered ? [name] : [],
+    isOffered && !OF_RUNS.includes(name) ? [name] : [],
   );
 }
+
+/** Offered to every run. */
+const OF_RUNS: readonly string[] = ["run_get", "run_list", "run_events_page", "run_cancel"];
 
 describe("availableApis", () => {
   it("offers nothing where nothing is permitted", () => {
@@ -45,6 +49,20 @@ describe("availableApis", () => {
     { plugin: false, workspace: true },
   ])("offers storage for %j", (storage) => {
     expect(offered({ resources: someResources({ storage }) })).toEqual(["storage"]);
+  });
+
+  it("offers history and events as the runner may ask for them, those of a conversation only with one", () => {
+    const { permissions } = aDescriptor({
+      permissions: { history: ["page", "search"], events: ["get", "page"] },
+    });
+    expect(offered({ permissions })).toEqual(["history_page", "history_search", "event_get", "event_page"]);
+    expect(offered({ permissions, hasConversation: false })).toEqual(["event_get"]);
+  });
+
+  it("offers the runs of the own conversation to all, and their ledger to administrators", () => {
+    expect(availableApis(facts())).toMatchObject(Object.fromEntries(OF_RUNS.map((name) => [name, true])));
+    expect(availableApis(facts({ hasConversation: false })).run_list).toBe(true);
+    expect(offered({ isAdministrator: true })).toEqual(["ledger_write"]);
   });
 
   it("offers the box, and exports from one that can be written", () => {

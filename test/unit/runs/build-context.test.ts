@@ -39,7 +39,9 @@ function windowOf(models: ContextInputs["resources"]["models"]): number | null {
 
 function offered(fields: Partial<ContextInputs>): string[] {
   const apis = buildContext(inputs(fields)).context.available_apis;
-  return Object.entries(apis).flatMap(([name, isOffered]) => (isOffered ? [name] : []));
+  return Object.entries(apis).flatMap(([name, isOffered]) =>
+    isOffered && !name.startsWith("run_") ? [name] : [],
+  );
 }
 
 describe("buildContext", () => {

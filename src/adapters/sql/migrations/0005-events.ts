@@ -5,6 +5,7 @@ export const events: Migration = {
   async up(db: Kysely<unknown>): Promise<void> {
     await addTrigger(db);
     await createEventRecords(db);
+    await addIndex(db, "run", ["tenant", "conversation", "position"]);
     await sql`insert into counter (name, value) values ('event_record', 0) on conflict (name) do nothing`.execute(
       db,
     );
@@ -41,16 +42,16 @@ async function createEventRecords(db: Kysely<unknown>): Promise<void> {
     .addColumn("thread_id", "text")
     .addColumn("created_at", "bigint", (column) => column.notNull())
     .execute();
-  await addIndex(db, ["tenant", "conversation", "sequence"]);
-  await addIndex(db, ["tenant", "event_id", "sequence"]);
-  await addIndex(db, ["created_at"]);
+  await addIndex(db, "event_record", ["tenant", "conversation", "sequence"]);
+  await addIndex(db, "event_record", ["tenant", "event_id", "sequence"]);
+  await addIndex(db, "event_record", ["created_at"]);
 }
 
-async function addIndex(db: Kysely<unknown>, columns: readonly string[]): Promise<void> {
+async function addIndex(db: Kysely<unknown>, table: string, columns: readonly string[]): Promise<void> {
   await db.schema
-    .createIndex(`event_record_by_${columns.join("_")}`)
+    .createIndex(`${table}_by_${columns.join("_")}`)
     .ifNotExists()
-    .on("event_record")
+    .on(table)
     .columns([...columns])
     .execute();
 }

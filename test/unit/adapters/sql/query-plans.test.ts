@@ -34,6 +34,10 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["runs.list", ({ runs }) => runs.list("main", { limit: 9, after: "run_1" })],
   ["runs.list by session", ({ runs }) => runs.list("main", { limit: 9, session: "ses_1" })],
   ["runs.list by chat", ({ runs }) => runs.list("main", { limit: 9, chat: "person:42" })],
+  [
+    "runs.list by conversation",
+    ({ runs }) => runs.list("main", { limit: 9, conversation: "c", runner: "r" }),
+  ],
   ["runs.list by state", ({ runs }) => runs.list("main", { limit: 9, states: ["running"] })],
   ["runs.listChats", ({ runs }) => runs.listChats("main", "ses_1", 9)],
   ["runs.update", ({ runs }) => runs.update("run_1", { state: "running", attachments: [] })],

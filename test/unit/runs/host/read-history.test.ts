@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { MemoryTranscriptStore } from "../../../../src/adapters/memory/memory-transcript-store.js";
 import type { Message } from "../../../../src/domain/message.js";
-import type { HistoryRequest } from "../../../../src/ports/run-host.js";
+import type { HistoryRequest, HistorySearch } from "../../../../src/ports/run-host.js";
 import { conversationKey } from "../../../../src/runs/conversation-key.js";
-import { readHistory } from "../../../../src/runs/host/read-history.js";
+import { readHistory, searchHistory } from "../../../../src/runs/host/read-history.js";
 import { aChat } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { aTranscriptItem } from "../../../support/records.js";
@@ -122,5 +122,64 @@ describe("readHistory", () => {
       const { items } = await readHistory(transcripts, scope, { direction: "backward" });
       expect(items.map(({ message }) => message.content)).toEqual([conversation]);
     }
+  });
+});
+
+describe("searchHistory", () => {
+  let transcripts = new MemoryTranscriptStore();
+
+  beforeEach(() => {
+    transcripts = new MemoryTranscriptStore();
+  });
+
+  const say = async (content: Message["content"], role: Message["role"] = "user"): Promise<void> => {
+    await transcripts.append(aTranscriptItem({ message: { role, content } }));
+  };
+  const search = (request: Partial<HistorySearch>) =>
+    searchHistory(transcripts, SCOPE, { text: "needle", ...request });
+
+  it("finds texts in messages of every role and form, newest first, and cuts them as a page does", async () => {
+    await say([{ type: "text", text: "a NEEDLE in parts" }], "assistant");
+    await say("hay");
+    await say(`needle ${"x".repeat(20)}`, "tool");
+    await say(null, "assistant");
+    const page = await search({ contentChars: 10 });
+    expect(page.items.map(({ message }) => message.content)).toEqual([
+      "needle xxx...",
+      [{ type: "text", text: "a NEEDLE i..." }],
+    ]);
+    expect(page).toMatchObject({ has_more: false, next_cursor: "1", prev_cursor: "3" });
+  });
+
+  it.each(["100%", "a_b", "c:\\d", "[x]*", '"q"'])("takes %s literally", async (text) => {
+    await say(`so ${text} it is`);
+    await say("100 percent, aXb, c:/d, x, q");
+    const page = await search({ text });
+    expect(page.items.map(({ message }) => message.content)).toEqual([`so ${text} it is`]);
+  });
+
+  it("goes on behind the page before, also where the next match is far away", async () => {
+    await say("needle 1");
+    for (let i = 0; i < 450; i += 1) await say("hay");
+    await say("needle 2");
+    await say("needle 3");
+    const first = await search({ limit: 2 });
+    expect(first.items.map(({ message }) => message.content)).toEqual(["needle 3", "needle 2"]);
+    expect(first.has_more).toBe(true);
+    const second = await search({ limit: 2, cursor: first.next_cursor ?? "" });
+    expect(second.items.map(({ message }) => message.content)).toEqual(["needle 1"]);
+    expect(second.has_more).toBe(false);
+  });
+
+  it("looks through at most 5000 messages in one call, and says where to go on", async () => {
+    await say("needle");
+    for (let i = 0; i < 5000; i += 1) await say("hay");
+    const first = await search({});
+    expect(first).toEqual({ items: [], next_cursor: "2", prev_cursor: null, has_more: true });
+    expect((await search({ cursor: "2" })).items).toHaveLength(1);
+  });
+
+  it.each(["", "x".repeat(1001)])("refuses an empty text and one that is too long", async (text) => {
+    await expect(search({ text })).rejects.toMatchObject({ code: "host.invalid_argument" });
   });
 });

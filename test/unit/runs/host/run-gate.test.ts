@@ -40,6 +40,16 @@ describe("RunGate", () => {
     expect(() => gate.check()).toThrow(expect.objectContaining({ code: "cancelled" }));
   });
 
+  it("keeps what was authorised after the end, and the deadline before it", () => {
+    const { gate, run } = aGate();
+    run.abort(new ServiceError("runner.timeout", "The run passed its deadline."));
+    expect(() => gate.checkAuthorisation()).toThrow(
+      expect.objectContaining({ code: "host.deadline_exceeded" }),
+    );
+    gate.close();
+    expect(() => gate.checkAuthorisation()).not.toThrow();
+  });
+
   it("refuses in words that say so, and logs it once", () => {
     const { gate, logger } = aGate();
     expect(gate.refuse('the tool "exec"')).toMatchObject({
