@@ -76,9 +76,20 @@ export interface RunContext {
   readonly resources: {
     readonly models: readonly { readonly model_id: string; readonly operations: readonly string[] }[];
     readonly tools: readonly { readonly tool_name: string; readonly description: string }[];
+    readonly knowledge_bases: readonly {
+      readonly kb_id: string;
+      readonly name: string;
+      readonly operations: readonly string[];
+    }[];
+    readonly skills: readonly {
+      readonly skill_name: string;
+      readonly display_name: string;
+      readonly description: string;
+    }[];
     readonly storage: { readonly plugin: boolean; readonly workspace: boolean };
   };
-  readonly state: Readonly<Record<string, unknown>>;
+  /** Scope → key → value: what the run finds at its start. */
+  readonly state: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   readonly runtime: {
     readonly host_version: string;
     readonly trace_id: string;

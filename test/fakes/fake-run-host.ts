@@ -1,17 +1,23 @@
 /** A host for runner tests: scripted models, a table of tools, a list of history. It refuses what the real one refuses. */
 import { ServiceError } from "../../src/domain/errors.js";
 import type { HistoryPage, TranscriptItem } from "../../src/domain/history.js";
+import type { FileId } from "../../src/domain/ids.js";
 import type { Message } from "../../src/domain/message.js";
 import type { JsonSchema, ToolEffect, ToolOutcome, ToolResource } from "../../src/domain/tool.js";
 import type { ChatChunk, ChatModel, ChatReply } from "../../src/ports/chat-model.js";
+import type { KnowledgeChunk } from "../../src/ports/knowledge-base.js";
 import type { CallOptions } from "../../src/ports/options.js";
+import type { RankedDocument } from "../../src/ports/reranker.js";
 import type {
   BoundBox,
+  CaptureRequest,
   HistoryRequest,
   HostRuns,
   ImageBytes,
   ImportedAttachment,
   ModelCall,
+  RerankCall,
+  RetrieveRequest,
   RunHost,
 } from "../../src/ports/run-host.js";
 import { FakeKeyValues } from "./fake-key-values.js";
@@ -39,6 +45,11 @@ export interface FakeHostParts {
   readonly imported?: readonly ImportedAttachment[];
   readonly saveFails?: boolean;
   readonly historyFails?: boolean;
+  /** Passages by knowledge base. */
+  readonly knowledge?: Readonly<Record<string, readonly KnowledgeChunk[]>>;
+  /** Ids of models that order documents. */
+  readonly rerankers?: readonly string[];
+  readonly mayCapture?: boolean;
   readonly images?: Readonly<Record<string, ImageBytes>>;
 }
 
@@ -48,6 +59,8 @@ export class FakeRunHost implements RunHost {
   readonly modelCalls: ModelCall[] = [];
   readonly toolCalls: { id: string; name: string; parameters: Readonly<Record<string, unknown>> }[] = [];
   readonly saved = new Map<string, string>();
+  /** Requests to knowledge bases, rerankers and the capture of files, in order. */
+  readonly asked: (RetrieveRequest | RerankCall | CaptureRequest)[] = [];
   readonly state = new FakeKeyValues();
   readonly storage = new FakeKeyValues();
   readonly runs: HostRuns = NO_RUNS;
@@ -139,16 +152,25 @@ export class FakeRunHost implements RunHost {
     };
   }
 
-  async retrieveKnowledge({ kbId }: { readonly kbId: string }): Promise<never> {
-    throw refusal(kbId);
+  async retrieveKnowledge(request: RetrieveRequest): Promise<readonly KnowledgeChunk[]> {
+    const { kbId } = request;
+    const chunks = this.#parts.knowledge?.[kbId];
+    if (chunks === undefined) throw refusal(kbId);
+    this.asked.push(request);
+    return chunks.slice(0, request.topK);
   }
 
-  async rerank({ modelId }: { readonly modelId: string }): Promise<never> {
-    throw refusal(modelId);
+  /** The order of the documents stays. */
+  async rerank(call: RerankCall): Promise<readonly RankedDocument[]> {
+    if (this.#parts.rerankers?.includes(call.modelId) !== true) throw refusal(call.modelId);
+    this.asked.push(call);
+    return call.documents.map((_, index) => ({ index, score: 1 / (index + 1) })).slice(0, call.topN);
   }
 
-  async captureFile({ url }: { readonly url: string }): Promise<never> {
-    throw refusal(url);
+  async captureFile(request: CaptureRequest): Promise<FileId> {
+    if (this.#parts.mayCapture !== true) throw refusal("capture_file");
+    this.asked.push(request);
+    return `file_${this.asked.length}`;
   }
 
   async readImage(reference: string, maxBytes: number): Promise<ImageBytes | null> {

@@ -8,6 +8,7 @@ import { BOX_ACTIONS } from "./actions/box-actions.js";
 import { CONVERSATION_ACTIONS } from "./actions/conversation-actions.js";
 import type { HostAction } from "./actions/define-action.js";
 import { MODEL_ACTIONS } from "./actions/model-actions.js";
+import { RESOURCE_ACTIONS } from "./actions/resource-actions.js";
 import { STATE_ACTIONS } from "./actions/state-actions.js";
 import { TOOL_ACTIONS } from "./actions/tool-actions.js";
 
@@ -17,6 +18,7 @@ const ACTIONS: ReadonlyMap<string, HostAction> = new Map(
     ...TOOL_ACTIONS,
     ...CONVERSATION_ACTIONS,
     ...STATE_ACTIONS,
+    ...RESOURCE_ACTIONS,
     ...BOX_ACTIONS,
   }),
 );
