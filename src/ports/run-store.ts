@@ -94,6 +94,18 @@ export interface RunOutcome
   readonly endedAt: number;
 }
 
+/**
+ * What becomes of messages that still wait for a run when it ends (runs §14.6, §14.7): they are queued as runs of their
+ * own; their chat is gone; they go into the history and nobody answers them.
+ */
+export type SteeringEnd = "requeue" | "drop" | "clear";
+
+export interface FinishOptions {
+  readonly epoch?: number | undefined;
+  /** `requeue` if not given. */
+  readonly steered?: SteeringEnd | undefined;
+}
+
 export type NewRunEvent = Pick<RunEvent, "type" | "data" | "timestamp">;
 
 export interface RunFilter {
@@ -137,14 +149,14 @@ export interface RunStore {
   /** Oldest first. */
   eventsAfter(id: RunId, sequence: number, limit: number): Promise<readonly RunEvent[]>;
   /**
-   * Writes outcome and terminal event in one transaction. `event` gets the record as it will stand, so that its data
+   * Writes outcome and terminal event in one transaction, and settles the messages that wait for the run. `event` gets the record as it will stand, so that its data
    * can be the run object. @returns null when the run was terminal already, or claimed anew
    */
   finish(
     id: RunId,
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
-    epoch?: number,
+    how?: FinishOptions,
   ): Promise<RunEvent | null>;
   /** Adds to what is kept with a run, terminal or not; a name that is there takes the new value. @returns false for an unknown run */
   mergeMetadata(id: RunId, metadata: Readonly<Record<string, unknown>>): Promise<boolean>;

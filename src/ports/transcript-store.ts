@@ -12,6 +12,8 @@ export interface NewTranscriptItem {
   readonly partial: boolean;
   /** Unix milliseconds. */
   readonly createdAt: number;
+  /** Of the claim under which it is written (ports/run-store.ts); none = it is the service's own. */
+  readonly epoch?: number | undefined;
 }
 
 export interface TranscriptPageRequest {
@@ -22,6 +24,7 @@ export interface TranscriptPageRequest {
 }
 
 export interface TranscriptStore {
+  /** @throws ServiceError `run.interrupted` when the run was claimed anew */
   append(item: NewTranscriptItem): Promise<TranscriptItem>;
   /** Up to `limit` items strictly before (backward, newest first) or after (forward, oldest first) a sequence. */
   page(

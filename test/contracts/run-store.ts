@@ -477,7 +477,7 @@ function describeClaims(make: () => Promise<Opened<RunStore>>): void {
       (["run_1", "run_2", "run_3", "run_4"] as const).map((id) => store.it.claim(id, one)),
     );
     expect(claims.map((run) => run?.id ?? null)).toEqual(["run_1", null, "run_3", "run_4"]);
-    await store.it.finish("run_1", anOutcome(), completed, 1);
+    await store.it.finish("run_1", anOutcome(), completed, { epoch: 1 });
     expect(await store.it.claim("run_2", two)).toMatchObject({ id: "run_2", epoch: 1 });
   });
 
@@ -537,8 +537,10 @@ function describeEpochs(make: () => Promise<Opened<RunStore>>): void {
     await store.it.claim("run_1", two);
     expect(await store.it.appendEvent("run_1", delta, 1)).toBeNull();
     expect(await store.it.update("run_1", { model: "old" }, 1)).toBe(false);
-    expect(await store.it.finish("run_1", anOutcome({ message: null }), completed, 1)).toBeNull();
-    expect(await store.it.finish("run_1", anOutcome(), completed, 2)).toMatchObject({ sequence: 2 });
+    expect(await store.it.finish("run_1", anOutcome({ message: null }), completed, { epoch: 1 })).toBeNull();
+    expect(await store.it.finish("run_1", anOutcome(), completed, { epoch: 2 })).toMatchObject({
+      sequence: 2,
+    });
     expect(await store.it.get("main", "run_1")).toEqual({ ...aRun(), ...anOutcome(), epoch: 2 });
   });
 }

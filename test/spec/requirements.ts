@@ -276,7 +276,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-10",
     rule: "runs §14.4",
     says: "three queued messages / pull one at a time; pull all / the first only; all in order",
-    issue: 4,
   },
   {
     id: "STATE-11",

@@ -3,6 +3,7 @@ import type { RunId, SessionId } from "../../domain/ids.js";
 import { isTerminal, type RunError, type RunEvent, toOpenState } from "../../domain/run.js";
 import type {
   Claimant,
+  FinishOptions,
   NewRunEvent,
   RunChange,
   RunChat,
@@ -10,6 +11,7 @@ import type {
   RunOutcome,
   RunRecord,
   RunStore,
+  SteeringEnd,
 } from "../../ports/run-store.js";
 
 interface StoredRun {
@@ -20,6 +22,7 @@ interface StoredRun {
 export class MemoryRunStore implements RunStore {
   /** In order of creation. */
   readonly #runs = new Map<RunId, StoredRun>();
+  #settle: (id: RunId, end: SteeringEnd, now: number) => Promise<void> = async () => undefined;
 
   async create(run: RunRecord): Promise<void> {
     if (this.#runs.has(run.id)) throw new Error(`There is a run ${run.id} already.`);
@@ -76,13 +79,14 @@ export class MemoryRunStore implements RunStore {
     id: RunId,
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
-    epoch?: number,
+    { epoch, steered = "requeue" }: FinishOptions = {},
   ): Promise<RunEvent | null> {
     const run = this.#open(id, epoch);
     if (run === null) return null;
     const record = { ...run.record, ...structuredClone(outcome), claim: null };
     const last = append(run, event(record));
     run.record = record;
+    await this.#settle(id, steered, outcome.endedAt);
     return last;
   }
 
@@ -145,6 +149,20 @@ export class MemoryRunStore implements RunStore {
       run.record = { ...run.record, attachmentSources };
     }
     return released;
+  }
+
+  /** Whoever keeps messages for runs is told of each end. */
+  settleAtEnd(settle: (id: RunId, end: SteeringEnd, now: number) => Promise<void>): void {
+    this.#settle = settle;
+  }
+
+  find(id: RunId): RunRecord | null {
+    return this.#runs.get(id)?.record ?? null;
+  }
+
+  /** For a message that is no run of its own any more. */
+  forget(id: RunId): void {
+    this.#runs.delete(id);
   }
 
   /** Whether an attachment of a stored run needs these bytes; asked by the file store. */

@@ -1,4 +1,5 @@
 /** Message history in memory: a double for tests that keeps the promises of the port. */
+import { ServiceError } from "../../domain/errors.js";
 import { findUnansweredCalls, type TranscriptItem } from "../../domain/history.js";
 import type {
   NewTranscriptItem,
@@ -12,11 +13,23 @@ interface StoredItem {
   readonly item: TranscriptItem;
 }
 
+export interface MemoryTranscriptDeps {
+  /** Epoch of a run, or null for one that is not known. */
+  readonly epochOf: (runId: string) => number | null;
+}
+
 export class MemoryTranscriptStore implements TranscriptStore {
+  readonly #deps: MemoryTranscriptDeps;
   readonly #rows: StoredItem[] = [];
 
+  constructor(deps: MemoryTranscriptDeps = { epochOf: () => null }) {
+    this.#deps = deps;
+  }
+
   async append(added: NewTranscriptItem): Promise<TranscriptItem> {
-    const { tenant, conversation } = added;
+    const { tenant, conversation, epoch } = added;
+    if (epoch !== undefined && (this.#deps.epochOf(added.runId) ?? epoch) !== epoch)
+      throw new ServiceError("run.interrupted", "Another worker has taken this run over.");
     const item: TranscriptItem = {
       sequence: this.#of(tenant, conversation).length + 1,
       run_id: added.runId,

@@ -1,4 +1,5 @@
 /** All stores in memory, for tests: each passes the contract that the real one passes. */
+import { runIdSchema } from "../../domain/ids.js";
 import type { Clock } from "../../ports/clock.js";
 import { MemoryBlobStore } from "./memory-blob-store.js";
 import { MemoryEventStore } from "./memory-event-store.js";
@@ -7,6 +8,7 @@ import { MemoryIdempotencyStore } from "./memory-idempotency-store.js";
 import { MemoryRunStore } from "./memory-run-store.js";
 import { MemorySessionStore } from "./memory-session-store.js";
 import { MemoryStateStore } from "./memory-state-store.js";
+import { MemorySteeringStore } from "./memory-steering-store.js";
 import { MemoryTranscriptStore } from "./memory-transcript-store.js";
 
 export interface MemoryStores {
@@ -16,16 +18,21 @@ export interface MemoryStores {
   readonly eventRecords: MemoryEventStore;
   readonly files: MemoryFileStore;
   readonly idempotency: MemoryIdempotencyStore;
+  readonly steering: MemorySteeringStore;
   readonly state: MemoryStateStore;
   readonly blobs: MemoryBlobStore;
 }
 
 export function openMemoryStores(deps: { readonly clock: Clock }): MemoryStores {
   const runs = new MemoryRunStore();
+  const transcripts = new MemoryTranscriptStore({
+    epochOf: (runId) => runs.find(runIdSchema.parse(runId))?.epoch ?? null,
+  });
   return {
     runs,
     sessions: new MemorySessionStore(),
-    transcripts: new MemoryTranscriptStore(),
+    transcripts,
+    steering: new MemorySteeringStore({ runs, transcripts }),
     eventRecords: new MemoryEventStore(),
     files: new MemoryFileStore({ runs }),
     idempotency: new MemoryIdempotencyStore(),

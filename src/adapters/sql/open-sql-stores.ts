@@ -5,6 +5,7 @@ import type { IdempotencyStore } from "../../ports/idempotency-store.js";
 import type { RunStore } from "../../ports/run-store.js";
 import type { SessionStore } from "../../ports/session-store.js";
 import type { StateStore } from "../../ports/state-store.js";
+import type { SteeringStore } from "../../ports/steering-store.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
 import { migrate } from "./migrate.js";
 import type { SqlDatabase } from "./sql-database.js";
@@ -14,6 +15,7 @@ import { SqlIdempotencyStore } from "./sql-idempotency-store.js";
 import { SqlRunStore } from "./sql-run-store.js";
 import { SqlSessionStore } from "./sql-session-store.js";
 import { SqlStateStore } from "./sql-state-store.js";
+import { SqlSteeringStore } from "./sql-steering-store.js";
 import { SqlTranscriptStore } from "./sql-transcript-store.js";
 
 export interface SqlStores extends AsyncDisposable {
@@ -23,6 +25,9 @@ export interface SqlStores extends AsyncDisposable {
   readonly eventRecords: EventStore;
   readonly files: FileStore;
   readonly idempotency: IdempotencyStore;
+  readonly steering: SteeringStore;
+  /** No other process works with this database while it is open. */
+  readonly isExclusive: boolean;
   readonly state: StateStore;
   /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
   ping(): Promise<void>;
@@ -46,6 +51,8 @@ export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
     eventRecords: new SqlEventStore({ database }),
     files: new SqlFileStore({ database }),
     idempotency: new SqlIdempotencyStore({ database }),
+    steering: new SqlSteeringStore({ database }),
+    isExclusive: database.isExclusive,
     state: new SqlStateStore({ database }),
     ping: async () => {
       await database.db.selectFrom("counter").select("name").limit(1).execute();

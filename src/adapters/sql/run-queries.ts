@@ -12,13 +12,17 @@ import { type DeltaTrail, keyframeBefore, packEvent, textBefore, unpackEvents } 
 import { readNullableJson, writeJson } from "./json-column.js";
 import {
   type StoredRun,
+  toAttachmentRows,
   toOutcomeRows,
   toPackedEvent,
   toRunEventRow,
+  toRunInputRow,
   toRunRecord,
+  toRunRow,
   toSourceRows,
 } from "./run-row.js";
 import type { AttachmentTable, RunEventTable, Schema } from "./schema.js";
+import { nextPosition } from "./sql-database.js";
 
 export const OPEN_STATES = RUN_STATES.filter((state): state is OpenState => !isTerminal(state));
 
@@ -33,6 +37,14 @@ export function selectRuns(db: Kysely<Schema>): SelectQueryBuilder<Schema, "run"
       "run_input.params_json",
       "run_input.trigger_json",
     ]);
+}
+
+/** Call it in a transaction. */
+export async function insertRun(db: Kysely<Schema>, run: RunRecord): Promise<void> {
+  const position = await nextPosition(db, "run");
+  await db.insertInto("run").values(toRunRow(run, position)).execute();
+  await db.insertInto("run_input").values(toRunInputRow(run)).execute();
+  for (const row of toAttachmentRows(run)) await db.insertInto("attachment").values(row).execute();
 }
 
 /** @param tenant whose run it must be; none for the service's own work */

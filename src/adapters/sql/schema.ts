@@ -8,7 +8,7 @@ import type { RunState } from "../../domain/run.js";
 
 /** The next number of each table that counts; a row is locked until its transaction ends, so order is commit order. */
 export interface CounterTable {
-  name: "run" | "session" | "file" | "transcript_item" | "event_record";
+  name: "run" | "session" | "file" | "transcript_item" | "event_record" | "steering_item" | "audit";
   value: number;
 }
 
@@ -161,6 +161,28 @@ export interface StateTable {
   updated_at: number;
 }
 
+export interface SteeringItemTable {
+  id: RunId;
+  /** Order of arrival. */
+  position: number;
+  tenant: string;
+  run_id: RunId;
+  place: string;
+  text: string;
+  created_at: number;
+  changed_at: number;
+}
+
+export interface AuditTable {
+  position: number;
+  tenant: string;
+  run_id: RunId;
+  type: string;
+  /** Id of the message. */
+  subject: RunId;
+  created_at: number;
+}
+
 export interface Schema {
   counter: CounterTable;
   run: RunTable;
@@ -172,5 +194,7 @@ export interface Schema {
   event_record: EventRecordTable;
   file: FileTable;
   idempotency_key: IdempotencyKeyTable;
+  steering_item: SteeringItemTable;
+  audit: AuditTable;
   state: StateTable;
 }

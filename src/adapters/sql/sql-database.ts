@@ -4,6 +4,8 @@ import type { Schema } from "./schema.js";
 
 export interface SqlDatabase extends AsyncDisposable {
   readonly db: Kysely<Schema>;
+  /** No other process works with it while it is open: a worker of before is dead. */
+  readonly isExclusive: boolean;
   /**
    * One transaction whose commit may be lost with the machine's power, never with the process; everything else is on the
    * disk when its call returns (design §6). For events that a later durable commit carries along.

@@ -4,6 +4,7 @@ import type { RunId, SessionId } from "../../domain/ids.js";
 import { isTerminal, type RunError, type RunEvent } from "../../domain/run.js";
 import type {
   Claimant,
+  FinishOptions,
   NewRunEvent,
   RunChange,
   RunChat,
@@ -17,6 +18,7 @@ import { writeJson } from "./json-column.js";
 import { OpenTrails } from "./open-trails.js";
 import {
   appendEvent,
+  insertRun,
   OPEN_STATES,
   readEvents,
   readRun,
@@ -26,9 +28,10 @@ import {
   writeOutcomes,
   writeSources,
 } from "./run-queries.js";
-import { toAttachmentRows, toChangedColumns, toOutcomeColumns, toRunInputRow, toRunRow } from "./run-row.js";
+import { toChangedColumns, toOutcomeColumns } from "./run-row.js";
 import type { Schema } from "./schema.js";
-import { nextPosition, type SqlDatabase } from "./sql-database.js";
+import type { SqlDatabase } from "./sql-database.js";
+import { settleWaiting } from "./steering-queries.js";
 
 /** More than run at once; each holds the text of its run, which its recorder holds as well. */
 const MAX_TRAILS = 1_000;
@@ -42,13 +45,7 @@ export class SqlRunStore implements RunStore {
   }
 
   async create(run: RunRecord): Promise<void> {
-    const attachments = toAttachmentRows(run);
-    await this.#db.transaction().execute(async (transaction) => {
-      const position = await nextPosition(transaction, "run");
-      await transaction.insertInto("run").values(toRunRow(run, position)).execute();
-      await transaction.insertInto("run_input").values(toRunInputRow(run)).execute();
-      for (const row of attachments) await transaction.insertInto("attachment").values(row).execute();
-    });
+    await this.#db.transaction().execute((transaction) => insertRun(transaction, run));
   }
 
   async get(tenant: string, id: RunId): Promise<RunRecord | null> {
@@ -134,7 +131,7 @@ export class SqlRunStore implements RunStore {
     id: RunId,
     outcome: RunOutcome,
     event: (record: RunRecord) => NewRunEvent,
-    epoch?: number,
+    { epoch, steered = "requeue" }: FinishOptions = {},
   ): Promise<RunEvent | null> {
     const last = await this.#db.transaction().execute(async (transaction) => {
       const record = await readRun(transaction, id);
@@ -150,6 +147,7 @@ export class SqlRunStore implements RunStore {
         .where("id", "=", id)
         .execute();
       await writeOutcomes(transaction, id, outcome.attachments);
+      await settleWaiting(transaction, record, { end: steered, now: outcome.endedAt });
       return appended.stored;
     });
     this.#trails.drop(id);

@@ -1,5 +1,5 @@
 /** Message history in SQL (runs §17). */
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely } from "kysely";
 import { findUnansweredCalls, type TranscriptItem } from "../../domain/history.js";
 import { messageSchema } from "../../domain/message.js";
 import type {
@@ -7,9 +7,10 @@ import type {
   TranscriptPageRequest,
   TranscriptStore,
 } from "../../ports/transcript-store.js";
-import { readJson, writeJson } from "./json-column.js";
-import type { Schema, TranscriptItemTable } from "./schema.js";
-import { nextPosition, type SqlDatabase } from "./sql-database.js";
+import { readJson } from "./json-column.js";
+import type { Schema } from "./schema.js";
+import type { SqlDatabase } from "./sql-database.js";
+import { insertTranscriptItem, toTranscriptItem } from "./transcript-queries.js";
 
 export class SqlTranscriptStore implements TranscriptStore {
   readonly #deps: { readonly database: SqlDatabase };
@@ -19,20 +20,7 @@ export class SqlTranscriptStore implements TranscriptStore {
   }
 
   async append(item: NewTranscriptItem): Promise<TranscriptItem> {
-    return this.#db.transaction().execute(async (transaction) => {
-      const row = {
-        tenant: item.tenant,
-        conversation: item.conversation,
-        sequence: await nextPosition(transaction, "transcript_item"),
-        run_id: item.runId,
-        event_id: item.eventId,
-        message_json: writeJson(item.message),
-        partial: item.partial ? (1 as const) : (0 as const),
-        created_at: item.createdAt,
-      };
-      await transaction.insertInto("transcript_item").values(row).execute();
-      return toItem(row);
-    });
+    return this.#db.transaction().execute((transaction) => insertTranscriptItem(transaction, item));
   }
 
   async page(
@@ -52,7 +40,7 @@ export class SqlTranscriptStore implements TranscriptStore {
       .orderBy("sequence", backward ? "desc" : "asc")
       .limit(limit)
       .execute();
-    return rows.map(toItem);
+    return rows.map(toTranscriptItem);
   }
 
   async unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]> {
@@ -68,15 +56,4 @@ export class SqlTranscriptStore implements TranscriptStore {
   get #db(): Kysely<Schema> {
     return this.#deps.database.db;
   }
-}
-
-function toItem(row: Selectable<TranscriptItemTable>): TranscriptItem {
-  return {
-    sequence: row.sequence,
-    run_id: row.run_id,
-    event_id: row.event_id,
-    message: readJson(messageSchema, row.message_json),
-    partial: row.partial === 1,
-    created_at: row.created_at,
-  };
 }

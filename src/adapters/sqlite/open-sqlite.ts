@@ -99,6 +99,7 @@ function wrap(raw: Database.Database, claim: Database.Database | null): SqlDatab
   let closed: Promise<void> | null = null;
   return {
     db,
+    isExclusive: true,
     // The level belongs to the connection and cannot change inside a transaction, so the connection is held around it.
     relaxed: (work) =>
       db.connection().execute(async (connection) => {

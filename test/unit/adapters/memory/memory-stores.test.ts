@@ -8,6 +8,7 @@ import { describeIdempotencyStore } from "../../../contracts/idempotency-store.j
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
 import { describeStateStore } from "../../../contracts/state-store.js";
+import { describeSteeringStore } from "../../../contracts/steering-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { opened } from "../../../support/opened.js";
@@ -16,6 +17,7 @@ const stores = () => openMemoryStores({ clock: new FakeClock() });
 
 describeRunStore("memory", async () => opened(stores().runs));
 describeSessionStore("memory", async () => opened(stores().sessions));
+describeSteeringStore("memory", async () => opened(stores()));
 describeTranscriptStore("memory", async () => opened(stores().transcripts));
 describeEventStore("memory", async () => opened(stores().eventRecords));
 describeFileStore("memory", async () => opened(stores()));

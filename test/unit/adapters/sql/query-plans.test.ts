@@ -18,6 +18,15 @@ const place = { tenant: "main", scopeKey: "runner:1" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
 
 const worker = { worker: "one", now: 1, expiresAt: 2 };
+const offered = { message: aRun({ id: "run_2" }), text: "Hi", runId: "run_1" as const, limit: 9 };
+
+async function pullOne({ runs, steering }: SqlStores): Promise<void> {
+  await runs.create(aRun());
+  await steering.offer(offered);
+  await steering.pull("run_1", { epoch: 0, limit: 9, now: 1, before: null });
+  await runs.finish("run_1", anOutcome(), () => event);
+}
+
 const scope = { tenant: "main", conversation: "conversation-1" };
 
 async function readInsideText({ runs }: SqlStores): Promise<void> {
@@ -50,6 +59,12 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["runs.renew", ({ runs }) => runs.renew(worker)],
   ["runs.release", ({ runs }) => runs.release("run_1", 1, 1)],
   ["runs.listAdrift", ({ runs }) => runs.listAdrift(1, 1)],
+  ["steering.offer", ({ steering }) => steering.offer(offered)],
+  ["steering.get", ({ steering }) => steering.get("main", "run_2")],
+  ["steering.listByRun", ({ steering }) => steering.listByRun("main", "run_1")],
+  ["steering.pull", pullOne],
+  ["steering.markNotAnswered", ({ steering }) => steering.markNotAnswered(["run_2"], 1)],
+  ["steering.listAudit", ({ steering }) => steering.listAudit("main", "run_1")],
   ["sessions.findOrCreate", ({ sessions }) => sessions.findOrCreate(aSession())],
   ["sessions.list", ({ sessions }) => sessions.list("main", { limit: 9, after: "ses_1" })],
   ["sessions.update", ({ sessions }) => sessions.update("ses_1", { prepared: true })],
@@ -84,6 +99,7 @@ describe("every query of the stores", () => {
     });
     await using stores = await openSqlStores({
       db,
+      isExclusive: true,
       relaxed: (work) => db.transaction().execute(work),
       [Symbol.asyncDispose]: () => db.destroy(),
     });

@@ -9,6 +9,7 @@ import { describeIdempotencyStore } from "../../../contracts/idempotency-store.j
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
 import { describeStateStore } from "../../../contracts/state-store.js";
+import { describeSteeringStore } from "../../../contracts/steering-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
 import { type Opened, opened } from "../../../support/opened.js";
 
@@ -32,6 +33,7 @@ for (const { name, open } of [
 ]) {
   describeRunStore(name, () => open((stores) => stores.runs));
   describeSessionStore(name, () => open((stores) => stores.sessions));
+  describeSteeringStore(name, () => open((stores) => stores));
   describeTranscriptStore(name, () => open((stores) => stores.transcripts));
   describeEventStore(name, () => open((stores) => stores.eventRecords));
   describeFileStore(name, () => open((stores) => stores));

@@ -23,6 +23,7 @@ const warning = { ...aDelta("no answer"), type: "warning" as const };
 function breakable(database: SqlDatabase, disk: { readonly isFull: boolean }): SqlDatabase {
   return {
     db: database.db,
+    isExclusive: database.isExclusive,
     relaxed: (work) =>
       database.relaxed(async (db) => {
         const value = await work(db);
