@@ -58,6 +58,8 @@ export const MAX_ENTRIES = 100_000;
 const MIB = 1024 * 1024;
 const MAX_FILE_MIB = 1024;
 const SIGXFSZ = 25;
+/** Words of shells for the end by that signal, and of the C library for the error that others get. */
+const FILE_TOO_LARGE = /\b(?:File size limit exceeded|File too large)/;
 const SIGNAL_NAMES: ReadonlyMap<number, string> = new Map([
   [1, "SIGHUP"],
   [2, "SIGINT"],
@@ -126,9 +128,27 @@ function signalNote(signal: number): string {
 
 function limitNotes({ exit, countersAtStart, limits }: ExitFacts): string[] {
   const notes = [...quotaNotes(exit, limits), ...counterNotes(countersAtStart, exit, limits)];
-  if (exit.signal === SIGXFSZ || exit.code === 128 + SIGXFSZ)
-    notes.push(`The limit of ${maxFileMib(limits.quotaMib)} MiB for one file was reached.`);
+  if (exit.signal === SIGXFSZ || exit.code === 128 + SIGXFSZ) notes.push(fileSizeNote(limits.quotaMib));
   return notes;
+}
+
+function fileSizeNote(quotaMib: number): string {
+  return `The limit of ${maxFileMib(quotaMib)} MiB for one file was reached.`;
+}
+
+/**
+ * A script goes on when one of its commands meets the limit of one file, and its exit tells nothing of it: only what the
+ * shell or the program said does. @param stderr the part that is shown
+ */
+export function saidFileSizeNotes(
+  { notes }: Pick<ExecExit, "notes">,
+  stderr: string,
+  quotaMib: number,
+): readonly string[] {
+  if (!FILE_TOO_LARGE.test(stderr) || notes.includes(fileSizeNote(quotaMib))) return [];
+  return [
+    `A file can have ${maxFileMib(quotaMib)} MiB at most: what is said of one that is too large is about that.`,
+  ];
 }
 
 /** MiB of the largest file that a box can write. @param quotaMib of its workspace; 0 = none */

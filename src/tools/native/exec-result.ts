@@ -1,5 +1,6 @@
 /** The result of `exec`, field by field (box §12.4). */
 import type { ExecExit } from "../../domain/box.js";
+import { saidFileSizeNotes } from "../../domain/exec-outcome.js";
 import type { TimeoutChoice } from "./exec-input.js";
 import type { ExecOutputFields } from "./exec-output.js";
 
@@ -8,6 +9,8 @@ export interface ExecFacts {
   readonly exit: ExecExit;
   readonly timeout: TimeoutChoice;
   readonly output: ExecOutputFields;
+  /** Of the workspace; 0 = none. */
+  readonly quotaMib: number;
 }
 
 export function execResult(facts: ExecFacts): Readonly<Record<string, unknown>> {
@@ -21,7 +24,12 @@ export function execResult(facts: ExecFacts): Readonly<Record<string, unknown>> 
     exit_code: exitCode,
     ...output,
     duration_ms: Math.round(exit.durationMs),
-    notes: [...exit.notes, ...describeTimeout(exit.status, facts.timeout), ...notes],
+    notes: [
+      ...exit.notes,
+      ...saidFileSizeNotes(exit, output.stderr, facts.quotaMib),
+      ...describeTimeout(exit.status, facts.timeout),
+      ...notes,
+    ],
   };
 }
 

@@ -124,9 +124,8 @@ async function* runCommand(
   yield* live.end();
   output.end();
   const saved = output.isCut ? await saveOutput(file, options) : null;
-  yield success(
-    execResult({ sessionId: box.sessionId, exit, timeout: plan.timeout, output: output.finish(saved) }),
-  );
+  const facts = { sessionId: box.sessionId, exit, timeout: plan.timeout, output: output.finish(saved) };
+  yield success(execResult({ ...facts, quotaMib: box.settings.workspaceQuotaMb }));
 }
 
 /** A cut of the output may go through a secret, and then nobody would know it again: so it is masked before. */

@@ -5,6 +5,7 @@ import {
   describeFullDisk,
   type ExitFacts,
   roomNote,
+  saidFileSizeNotes,
   statusOfStop,
 } from "../../../src/domain/exec-outcome.js";
 
@@ -169,5 +170,22 @@ describe("roomNote", () => {
 describe("statusOfStop", () => {
   it("blames the box when nobody stopped the command", () => {
     expect(statusOfStop(null)).toBe("killed");
+  });
+});
+
+describe("saidFileSizeNotes", () => {
+  const limit = "A file can have 100 MiB at most: what is said of one that is too large is about that.";
+
+  it.each([
+    "bash: line 1:    22 File size limit exceeded truncate -s 3G f",
+    "OSError: [Errno 27] File too large",
+  ])("gives the limit of one file to a command that went on after it was met: %s", (stderr) => {
+    expect(saidFileSizeNotes({ notes: [] }, stderr, 100)).toEqual([limit]);
+  });
+
+  it("says nothing where nothing was said, and nothing twice", () => {
+    expect(saidFileSizeNotes({ notes: [] }, "The profile is too large.", 100)).toEqual([]);
+    const { notes } = describeExit(facts({ code: 153 }));
+    expect(saidFileSizeNotes({ notes }, "File size limit exceeded", 1024)).toEqual([]);
   });
 });

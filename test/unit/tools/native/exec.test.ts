@@ -38,6 +38,13 @@ describe("exec", () => {
     ]);
   });
 
+  it("names the limit of one file where a command says that one is too large", async () => {
+    const box = new FakeToolBox();
+    box.command = () => printed("", { stderr: "dd: error writing 'f': File too large\n" });
+    const { notes } = await resultOf(exec, box, { command: "dd of=f; true" });
+    expect(notes).toEqual([expect.stringMatching(/^A file can have \d+ MiB at most/)]);
+  });
+
   it("passes workdir, environment and time limit on", async () => {
     const box = new FakeToolBox();
     await resultOf(exec, box, {
