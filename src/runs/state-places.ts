@@ -1,7 +1,7 @@
 /** Where the state of a run lies: one key for each scope, of all identities that keep it apart (runs §16.1, §16.2). Pure. */
 import { createHash } from "node:crypto";
 import type { EventType } from "../domain/event.js";
-import type { StateScope, StateSettings } from "../domain/state.js";
+import type { StateScope, StateSettings, StorageArea } from "../domain/state.js";
 import type { StatePlace } from "../ports/state-store.js";
 
 /** Who the state of a run belongs to; null is an identity that the run does not have. */
@@ -37,7 +37,7 @@ export function statePlace(identity: StateIdentity, scope: StateScope): StatePla
 }
 
 /** Values of a package are shared by its runners and bindings, those of the tenant by all its packages. */
-export function storagePlace(tenant: string, area: "plugin" | "workspace", packageId: string): StatePlace {
+export function storagePlace(tenant: string, area: StorageArea, packageId: string): StatePlace {
   return { tenant, scopeKey: `${area}:${hash(area === "plugin" ? [tenant, packageId] : [tenant])}` };
 }
 

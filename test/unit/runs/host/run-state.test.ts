@@ -10,7 +10,6 @@ import { KeptLogger } from "../../../fakes/kept-logger.js";
 import { proves } from "../../../support/proves.js";
 
 const ALL: readonly StateScope[] = ["conversation", "actor", "subject", "runner"];
-const KIB = 1024;
 
 const IDENTITY: StateIdentity = {
   tenant: "main",
@@ -59,91 +58,6 @@ describe("RunState: values", () => {
     expect(await state.delete({ scope, key: "mood" })).toBe(true);
     expect(await state.get({ scope, key: "mood" })).toBeNull();
     expect(await state.delete({ scope, key: "mood" })).toBe(false);
-  });
-
-  it("stores nothing above 256 KiB of JSON, and names limit and size", async () => {
-    proves("STATE-01");
-    const { state } = aSetting();
-    const ref = { scope: "actor", key: "text" };
-    // Two quotes belong to the JSON of a text.
-    await state.set({ ...ref, value: "x".repeat(256 * KIB - 2) });
-    await expect(state.set({ ...ref, value: "y".repeat(256 * KIB - 1) })).rejects.toMatchObject({
-      code: "host.payload_too_large",
-      message: "The value has 262145 bytes of JSON; the limit is 262144 bytes for each key.",
-    });
-    expect(await state.get(ref)).toBe("x".repeat(256 * KIB - 2));
-    await expect(state.set({ ...ref, key: "wide", value: "é".repeat(128 * KIB) })).rejects.toMatchObject({
-      code: "host.payload_too_large",
-    });
-    expect((await state.list({ scope: "actor" })).keys).toEqual(["text"]);
-  });
-
-  it.each([undefined, () => 1, 1n])("refuses %o, which is no JSON", async (value) => {
-    const { state } = aSetting();
-    await expect(state.set({ scope: "actor", key: "a", value })).rejects.toMatchObject({
-      code: "host.invalid_argument",
-      message: "The value is not JSON.",
-    });
-    expect((await state.list({ scope: "actor" })).keys).toEqual([]);
-  });
-
-  it("refuses a value that holds itself, and one that is nested too deeply", async () => {
-    const { state } = aSetting();
-    const loop: Record<string, unknown> = {};
-    loop["self"] = loop;
-    const nest = (depth: number): unknown => (depth === 0 ? 1 : [nest(depth - 1)]);
-    for (const value of [loop, nest(65)])
-      await expect(state.set({ scope: "actor", key: "a", value })).rejects.toMatchObject({
-        code: "host.invalid_argument",
-      });
-    await expect(state.set({ scope: "actor", key: "a", value: nest(64) })).resolves.toBeUndefined();
-  });
-
-  it.each(["", "k".repeat(257), "nul\0", "half \uD83D"])("refuses the key %j", async (key) => {
-    const { state } = aSetting();
-    const refusal = { code: "host.invalid_argument" };
-    await expect(state.set({ scope: "actor", key, value: 1 })).rejects.toMatchObject(refusal);
-    await expect(state.get({ scope: "actor", key })).rejects.toMatchObject(refusal);
-    await expect(state.delete({ scope: "actor", key })).rejects.toMatchObject(refusal);
-  });
-
-  it("takes a key of 256 characters, and refuses a longer beginning of keys", async () => {
-    const { state } = aSetting();
-    await state.set({ scope: "actor", key: "k".repeat(256), value: 1 });
-    expect((await state.list({ scope: "actor", prefix: "k".repeat(256) })).keys).toHaveLength(1);
-    await expect(state.list({ scope: "actor", prefix: "k".repeat(257) })).rejects.toMatchObject({
-      code: "host.invalid_argument",
-    });
-  });
-
-  it("lists 100 keys and says that there are more", async () => {
-    const { state } = aSetting();
-    for (let i = 0; i < 100; i += 1) await state.set({ scope: "actor", key: `k${i}`, value: i });
-    expect(await state.list({ scope: "actor" })).toMatchObject({ has_more: false });
-    await state.set({ scope: "actor", key: "z", value: 1 });
-    const page = await state.list({ scope: "actor" });
-    expect(page.keys).toHaveLength(100);
-    expect(page.has_more).toBe(true);
-  });
-
-  it("keeps one entry under the two names of the outside conversation", async () => {
-    const { state } = aSetting();
-    await state.set({ scope: "conversation", key: "conversation_id", value: "c1" });
-    expect(await state.get({ scope: "conversation", key: "external.conversation_id" })).toBe("c1");
-    await state.set({ scope: "conversation", key: "external.conversation_id", value: "c2" });
-    expect(await state.get({ scope: "conversation", key: "conversation_id" })).toBe("c2");
-    expect((await state.list({ scope: "conversation" })).keys).toEqual(["external.conversation_id"]);
-    expect(await state.delete({ scope: "conversation", key: "conversation_id" })).toBe(true);
-    expect((await state.list({ scope: "conversation" })).keys).toEqual([]);
-  });
-
-  it("lets the last write stand, and simultaneous first writes all succeed", async () => {
-    const { state } = aSetting();
-    const ref = { scope: "runner", key: "count" };
-    await Promise.all([1, 2, 3, 4].map((value) => state.set({ ...ref, value })));
-    expect([1, 2, 3, 4]).toContain(await state.get(ref));
-    await state.set({ ...ref, value: 5 });
-    expect(await state.get(ref)).toBe(5);
   });
 });
 
