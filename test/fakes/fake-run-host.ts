@@ -1,8 +1,8 @@
 /** A host for runner tests: scripted models, a table of tools, a list of history. It refuses what the real one refuses. */
 import { ServiceError } from "../../src/domain/errors.js";
-import type { HistoryPage, TranscriptItem } from "../../src/domain/history.js";
+import type { EventEntry, EventPage, HistoryPage, TranscriptItem } from "../../src/domain/history.js";
 import type { FileId } from "../../src/domain/ids.js";
-import type { Message } from "../../src/domain/message.js";
+import { type Message, messageText } from "../../src/domain/message.js";
 import type { JsonSchema, ToolEffect, ToolOutcome, ToolResource } from "../../src/domain/tool.js";
 import type { ChatChunk, ChatModel, ChatReply } from "../../src/ports/chat-model.js";
 import type { KnowledgeChunk } from "../../src/ports/knowledge-base.js";
@@ -11,7 +11,9 @@ import type { RankedDocument } from "../../src/ports/reranker.js";
 import type {
   BoundBox,
   CaptureRequest,
+  EventsRequest,
   HistoryRequest,
+  HistorySearch,
   HostRuns,
   ImageBytes,
   ImportedAttachment,
@@ -39,6 +41,8 @@ export interface FakeHostParts {
   readonly ungranted?: readonly string[];
   /** Oldest first. */
   readonly history?: readonly TranscriptItem[];
+  readonly events?: readonly EventEntry[];
+  readonly runs?: Partial<HostRuns>;
   readonly historyPageSize?: number;
   readonly prompt?: readonly Message[];
   readonly box?: Partial<BoundBox> | ServiceError;
@@ -63,12 +67,13 @@ export class FakeRunHost implements RunHost {
   readonly asked: (RetrieveRequest | RerankCall | CaptureRequest)[] = [];
   readonly state = new FakeKeyValues();
   readonly storage = new FakeKeyValues();
-  readonly runs: HostRuns = NO_RUNS;
+  readonly runs: HostRuns;
   readonly #parts: FakeHostParts;
   #hasBox = false;
 
   constructor(parts: FakeHostParts = {}) {
     this.#parts = parts;
+    this.runs = { ...NO_RUNS, ...parts.runs };
   }
 
   /** The tools as they stand in the run's resources. */
@@ -123,16 +128,21 @@ export class FakeRunHost implements RunHost {
   }
 
   /** Cursors are positions in the list. */
-  async historySearch(): Promise<never> {
-    throw notInFake();
+  async historySearch({ text, ...request }: HistorySearch, options: CallOptions): Promise<HistoryPage> {
+    const page = await this.historyPage({ ...request, direction: "backward" }, options);
+    return { ...page, items: page.items.filter(({ message }) => messageText(message).includes(text)) };
   }
 
-  async eventGet(): Promise<never> {
-    throw notInFake();
+  async eventGet(eventId: string): Promise<EventEntry> {
+    const entry = this.#parts.events?.find(({ event_id }) => event_id === eventId);
+    if (entry !== undefined) return entry;
+    throw new ServiceError("host.not_found", `This conversation has no event "${eventId}".`);
   }
 
-  async eventPage(): Promise<never> {
-    throw notInFake();
+  async eventPage(request: EventsRequest): Promise<EventPage> {
+    this.actions.push(`events ${request.direction}`);
+    const items = this.#parts.events ?? [];
+    return { items, next_cursor: null, prev_cursor: null, has_more: false };
   }
 
   async historyPage(request: HistoryRequest, { signal }: CallOptions): Promise<HistoryPage> {

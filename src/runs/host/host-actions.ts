@@ -9,6 +9,7 @@ import { CONVERSATION_ACTIONS } from "./actions/conversation-actions.js";
 import type { HostAction } from "./actions/define-action.js";
 import { MODEL_ACTIONS } from "./actions/model-actions.js";
 import { RESOURCE_ACTIONS } from "./actions/resource-actions.js";
+import { RUN_ACTIONS } from "./actions/run-actions.js";
 import { STATE_ACTIONS } from "./actions/state-actions.js";
 import { TOOL_ACTIONS } from "./actions/tool-actions.js";
 
@@ -19,6 +20,7 @@ const ACTIONS: ReadonlyMap<string, HostAction> = new Map(
     ...CONVERSATION_ACTIONS,
     ...STATE_ACTIONS,
     ...RESOURCE_ACTIONS,
+    ...RUN_ACTIONS,
     ...BOX_ACTIONS,
   }),
 );

@@ -1,18 +1,35 @@
-/** `get_prompt`, `history_page`, and the images of the message. */
+/** `get_prompt`, `history_…`, `event_…`, and the images of the message. */
 import { z } from "zod";
+import type { OwnPlace } from "../../../ports/run-host.js";
 import { type HostActionTable, nothing, one } from "./define-action.js";
+
+/** A conversation or thread that is named is checked against the run's own (runs §17.1). */
+const pageSchema = z.strictObject({
+  cursor: z.string().max(200).optional(),
+  limit: z.int().positive().optional(),
+  conversation_id: z.string().max(512).optional(),
+  thread_id: z.string().max(512).nullable().optional(),
+});
+const direction = z.enum(["backward", "forward"]).default("backward");
+const contentChars = z.int().positive().optional();
 
 export const CONVERSATION_ACTIONS: HostActionTable = {
   get_prompt: one(nothing, (host, _payload, options) => host.getPrompt(options)),
   history_page: one(
-    z.strictObject({
-      direction: z.enum(["backward", "forward"]).default("backward"),
-      cursor: z.string().max(200).optional(),
-      limit: z.int().positive().optional(),
-      content_chars: z.int().positive().optional(),
-    }),
-    (host, { content_chars: contentChars, ...request }, options) =>
-      host.historyPage({ ...request, contentChars }, options),
+    pageSchema.extend({ direction, content_chars: contentChars }),
+    (host, { content_chars, ...request }, options) =>
+      host.historyPage({ ...toPageRequest(request), contentChars: content_chars }, options),
+  ),
+  history_search: one(
+    pageSchema.extend({ text: z.string(), content_chars: contentChars }),
+    (host, { content_chars, ...request }, options) =>
+      host.historySearch({ ...toPageRequest(request), contentChars: content_chars }, options),
+  ),
+  event_get: one(z.strictObject({ event_id: z.string().max(200) }), (host, { event_id }, options) =>
+    host.eventGet(event_id, options),
+  ),
+  event_page: one(pageSchema.extend({ direction }), (host, request, options) =>
+    host.eventPage(toPageRequest(request), options),
   ),
   read_image: one(
     z.strictObject({ reference: z.string().max(200), max_bytes: z.int().positive() }),
@@ -23,3 +40,11 @@ export const CONVERSATION_ACTIONS: HostActionTable = {
     },
   ),
 };
+
+function toPageRequest<Request extends Pick<z.infer<typeof pageSchema>, "conversation_id" | "thread_id">>({
+  conversation_id: conversationId,
+  thread_id: threadId,
+  ...page
+}: Request): Omit<Request, "conversation_id" | "thread_id"> & OwnPlace {
+  return { ...page, conversationId, threadId };
+}

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { HistoryRequest } from "../../../../../src/ports/run-host.js";
 import { FakeRunHost } from "../../../../fakes/fake-run-host.js";
 import { performAction } from "../../../../support/perform-action.js";
+import { anEventRecord } from "../../../../support/records.js";
 
 const PROMPT = [{ role: "system", content: "Be kind." }] as const;
 
@@ -12,6 +14,34 @@ describe("the actions about the conversation", () => {
     expect(await performAction(host, "get_prompt")).toEqual(PROMPT);
     const page = await performAction(host, "history_page", { limit: 5, content_chars: 100 });
     expect(page).toMatchObject({ items: [item], has_more: false });
+  });
+
+  it("search the history, and read events", async () => {
+    const said = (sequence: number, content: string) => ({
+      ...{ sequence, run_id: "run_0", event_id: null, partial: false, created_at: 1 },
+      message: { role: "user" as const, content },
+    });
+    const { tenant: _tenant, conversation: _conversation, ...event } = anEventRecord();
+    const events = [{ ...event, sequence: 1 }];
+    const host = new FakeRunHost({ history: [said(1, "hay"), said(2, "needle")], events });
+    const found = await performAction(host, "history_search", { text: "needle", thread_id: null });
+    expect(found).toMatchObject({ items: [{ sequence: 2 }] });
+    expect(await performAction(host, "event_get", { event_id: "host:1" })).toEqual(events[0]);
+    expect(await performAction(host, "event_page", { direction: "forward" })).toMatchObject({
+      items: events,
+    });
+    expect(host.actions).toContain("events forward");
+  });
+
+  it("hand on the conversation that a call names", async () => {
+    const asked: HistoryRequest[] = [];
+    const host = new FakeRunHost();
+    host.historyPage = async (request) => {
+      asked.push(request);
+      return { items: [], next_cursor: null, prev_cursor: null, has_more: false };
+    };
+    await performAction(host, "history_page", { conversation_id: "c2", thread_id: "t" });
+    expect(asked).toMatchObject([{ direction: "backward", conversationId: "c2", threadId: "t" }]);
   });
 
   it("give an image of the message, or null", async () => {
