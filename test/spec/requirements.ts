@@ -232,7 +232,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "AUTH-18",
     rule: "runs §15.4",
     says: "a state call without the caller in it / called / identity taken from the connection; another claimed identity is refused",
-    issue: 4,
   },
   {
     id: "STATE-01",

@@ -2,6 +2,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
+import {
+  ChildPluginPackages,
+  type ChildPluginPackagesDeps,
+} from "../../src/adapters/plugins/child-plugin-packages.js";
+import { SystemClock } from "../../src/adapters/system/system-clock.js";
+import type { RunContext } from "../../src/domain/run-context.js";
+import type { PluginEvent } from "../../src/ports/plugin-packages.js";
+import { hostActions } from "../../src/runs/host/host-actions.js";
+import { FakeClock } from "../fakes/fake-clock.js";
+import { FakeRunHost } from "../fakes/fake-run-host.js";
+import { KeptLogger } from "../fakes/kept-logger.js";
+import { contextOf } from "../unit/runners/local-agent/run-agent.js";
+import { type Opened, opened } from "./opened.js";
 
 export interface PackageText {
   /** `author/plugin`. */
@@ -43,4 +56,46 @@ function aRunner([name, { capabilities = { streaming: true }, permissions = {} }
     metadata: { name, label: { en: name } },
     spec: { config: [], capabilities, permissions },
   };
+}
+
+/** What a package's runner is told of its run. */
+export function aPluginContext(
+  of: { readonly runId?: `run_${string}` | undefined; readonly text?: string | undefined } = {},
+): RunContext {
+  const host = new FakeRunHost();
+  return contextOf({ runId: of.runId ?? "run_1", text: of.text ?? "Hello" }, host, new FakeClock());
+}
+
+export function aPluginEvent(text: string): PluginEvent {
+  return { event_type: "message.received", tenant: "main", pipeline: "default", chat: null, text, data: {} };
+}
+
+export interface OpenPackages {
+  readonly packages: ChildPluginPackages;
+  readonly logger: KeptLogger;
+}
+
+/** Packages of a directory in processes of their own, as compose builds them; all of them end with the test. */
+export function openPackages(
+  directory: string,
+  settings: Partial<ChildPluginPackagesDeps["settings"]> = {},
+): Opened<OpenPackages> {
+  const logger = new KeptLogger();
+  const packages = new ChildPluginPackages({
+    clock: new SystemClock(),
+    logger,
+    actions: hostActions,
+    settings: {
+      directory,
+      execPath: process.execPath,
+      environment: { PATH: process.env["PATH"] ?? "" },
+      packageEnvironment: {},
+      memoryMb: 256,
+      startMs: 30_000,
+      hangMs: 10_000,
+      eventMs: 5_000,
+      ...settings,
+    },
+  });
+  return opened({ packages, logger }, () => packages[Symbol.asyncDispose]());
 }

@@ -1,4 +1,5 @@
 /** One run in the process of its package: results on their way to their reader, and the host that answers for it. */
+import { setMaxListeners } from "node:events";
 import { ServiceError } from "../../domain/errors.js";
 import type { RunnerResult } from "../../domain/result.js";
 import { ChangeSignal } from "../../lib/change-signal.js";
@@ -16,6 +17,8 @@ export class PluginRun implements Disposable {
 
   constructor(host: RunHost) {
     this.host = host;
+    // Every host call of the run listens while it lasts.
+    setMaxListeners(0, this.#life.signal);
   }
 
   /** Aborts when the run is over for the service: its host calls end with it. */

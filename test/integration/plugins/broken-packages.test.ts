@@ -62,7 +62,7 @@ export default definePlugin({
 let service: ComposedService;
 let directory: Awaited<ReturnType<typeof withTempDir>>;
 
-const pipeline = (id: string, runner: string) => ({
+const bound = (id: string, runner: string) => ({
   id,
   runner: { id: runner },
   runner_config: { [runner]: {} },
@@ -82,8 +82,8 @@ beforeAll(async () => {
     settings: {
       plugins: { directory: directory.path, heartbeat_sec: 2 },
       pipelines: [
-        pipeline("default", "plugin:acme/broken/default"),
-        pipeline("steady", "plugin:acme/steady/default"),
+        bound("default", "plugin:acme/broken/default"),
+        bound("steady", "plugin:acme/steady/default"),
       ],
     },
   });

@@ -1,4 +1,5 @@
 /** The runs that this process works on, each with its own signal, credit and host calls. */
+import { setMaxListeners } from "node:events";
 import { Host } from "./host.mjs";
 import { HostCalls } from "./host-calls.mjs";
 
@@ -75,6 +76,8 @@ class ActiveRun {
   /** @param {number} credit results that may be on their way */
   constructor(credit) {
     this.#credit = credit;
+    // Every host call of the run listens while it lasts.
+    setMaxListeners(0, this.#controller.signal);
   }
 
   get signal() {
