@@ -25,7 +25,7 @@ import type { Compare } from "./bench-life.js";
 const ROUNDS = 20;
 const LOOK_MS = 50;
 /** What the engine and the kernel do after a box was made is over by then. */
-const SETTLE_MS = 300;
+const SETTLE_MS = 1000;
 const MIB = 1024 * 1024;
 const UID = 36_000;
 const TENANT = "main";
