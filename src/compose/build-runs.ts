@@ -16,6 +16,7 @@ import { ActiveRuns } from "../runs/active-runs.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
 import { Orchestrator } from "../runs/orchestrator.js";
 import type { PlanDeps } from "../runs/plan-run.js";
+import { PluginListeners } from "../runs/plugin-listeners.js";
 import { RunnerRegistry } from "../runs/runner-registry.js";
 import { ServeRuns } from "../runs/serve-runs.js";
 import { nativeTools } from "../tools/native/index.js";
@@ -85,9 +86,12 @@ export function buildRuns(
     exportLocks: new KeyedLock(),
     ...toFileLimits(config),
   };
+  const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
+  const listeners = new PluginListeners({ ...shared, packages, runners, bots: plan.bots, prepare });
   const orchestrator = new Orchestrator({
     ...shared,
     plan,
+    listeners,
     host: {
       ...shared,
       models,
@@ -106,7 +110,6 @@ export function buildRuns(
       canExport: true,
     },
   });
-  const prepare = { ...shared, sniffMimeType, maxFileBytes: config.inbound.max_file_bytes };
   const runs: ServeRuns = new ServeRuns({
     ...shared,
     admit: { ...shared, plan, prepare, boxes },

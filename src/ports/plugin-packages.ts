@@ -49,5 +49,6 @@ export interface PluginPackages {
     parameters: Readonly<Record<string, unknown>>,
     options: CallOptions,
   ): Promise<ToolOutcome>;
+  /** @throws ServiceError `runner.timeout` for a package that takes too long, and whatever else went wrong with it */
   offerEvent(packageId: string, event: PluginEvent, options: CallOptions): Promise<PluginAnswer>;
 }

@@ -9,6 +9,8 @@ export interface ApiFacts {
   readonly resources: Resources;
   /** Enabled by the binding. */
   readonly scopes: readonly StateScope[];
+  /** A package made a prompt of its own for this run; else the runner goes by its config. */
+  readonly hasPrompt: boolean;
   readonly hasConversation: boolean;
   /** The pipeline's policy says so (runs §15.5). */
   readonly isAdministrator: boolean;
@@ -20,7 +22,7 @@ export interface ApiFacts {
 export function availableApis(facts: ApiFacts): Record<AvailableApi, boolean> {
   const { permissions, resources, scopes, hasConversation, hasBox, canExport } = facts;
   return {
-    prompt_get: false,
+    prompt_get: facts.hasPrompt,
     history_page: hasConversation && permissions.history.includes("page"),
     history_search: hasConversation && permissions.history.includes("search"),
     event_get: permissions.events.includes("get"),

@@ -17,6 +17,8 @@ export interface ContextInputs {
   readonly resources: Resources;
   /** Snapshot of the permitted scopes (runs §16). */
   readonly state: RunContext["state"];
+  /** There is an effective prompt, which the runner pulls. */
+  readonly hasPrompt: boolean;
   /** Unix milliseconds. */
   readonly deadlineAt: number;
   readonly hostVersion: string;
@@ -39,7 +41,7 @@ export interface PlaceInHistory {
 }
 
 export function buildContext(inputs: ContextInputs): RunContext {
-  const { run, binding } = inputs;
+  const { run } = inputs;
   const event = eventOf(run);
   return frozenCopy({
     run_id: run.id,
@@ -57,9 +59,17 @@ export function buildContext(inputs: ContextInputs): RunContext {
     context: historyOf(inputs),
     state: inputs.state,
     runtime: runtimeOf(inputs),
-    config: { ...binding.config },
+    config: configOf(inputs),
     adapter: { extra: { params: { ...run.params }, metadata: {} } },
   });
+}
+
+/** What an effective prompt was made of is not pushed beside it (runs §10.1). */
+function configOf({ binding, descriptor, hasPrompt }: ContextInputs): RunContext["config"] {
+  if (!hasPrompt) return { ...binding.config };
+  const isPrompt = (key: string): boolean =>
+    descriptor.config_schema.some(({ name, type }) => name === key && type === "prompt-editor");
+  return Object.fromEntries(Object.entries(binding.config).filter(([key]) => !isPrompt(key)));
 }
 
 function eventOf(run: RunRecord): RunContext["event"] {
@@ -106,6 +116,7 @@ function historyOf(inputs: ContextInputs): RunContext["context"] {
       permissions: inputs.descriptor.permissions,
       resources: inputs.resources,
       scopes: permittedScopes(inputs.binding.state, run.trigger.event_type),
+      hasPrompt: inputs.hasPrompt,
       hasConversation,
       isAdministrator: inputs.binding.policy.administrator,
       hasBox: run.session !== null,

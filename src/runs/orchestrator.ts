@@ -1,6 +1,7 @@
 /** The one execution path of every run, whatever surface it came from (runs §7). It names the steps and does nothing else. */
 import type { Binding } from "../domain/binding.js";
 import { ServiceError, toServiceError } from "../domain/errors.js";
+import type { Message } from "../domain/message.js";
 import type { RunnerResult, RunWarning } from "../domain/result.js";
 import { isTerminal } from "../domain/run.js";
 import type { RunContext } from "../domain/run-context.js";
@@ -15,7 +16,8 @@ import { decideOutcome, terminalEvent } from "./end-run.js";
 import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
 import { ResultNormaliser } from "./normalise-results.js";
 import { type PlanDeps, planBinding, type RunPlan } from "./plan-run.js";
-import { type RecordEventDeps, recordEvent } from "./record-event.js";
+import { answerResults, type Heard, type PluginListeners } from "./plugin-listeners.js";
+import { type RecordEventDeps, recordEvent, recordEventOnly } from "./record-event.js";
 import { type RecorderDeps, RunRecorder } from "./record-run.js";
 import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
@@ -26,6 +28,7 @@ import { untilStopped } from "./until-stopped.js";
 export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
   readonly plan: PlanDeps;
   readonly host: HostDeps;
+  readonly listeners: Pick<PluginListeners, "hear">;
   readonly active: ActiveRuns;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -70,9 +73,14 @@ export class Orchestrator {
       const planned = { binding, tenant: run.tenant, botId: run.chat?.bot_id ?? null, box };
       const plan = await planBinding(this.#deps.plan, planned, { signal: active.signal });
       const deadlineAt = this.#deps.clock.now() + deadlineMs;
-      host = createRunHost(this.#deps.host, { run, plan, recorder, signal: active.signal });
-      const place = await this.#start(run, plan, recorder);
-      await this.#consume(run, { plan, active, host, recorder, deadlineAt, place });
+      const heard = await this.#deps.listeners.hear({ run, plan }, { signal: active.signal });
+      if (heard.kind === "prevented") await this.#answer(heard, plan, recorder);
+      else {
+        const { run: told, prompt } = heard;
+        host = createRunHost(this.#deps.host, { run: told, plan, prompt, recorder, signal: active.signal });
+        const place = await this.#start(told, plan, recorder);
+        await this.#consume(told, { plan, prompt, active, host, recorder, deadlineAt, place });
+      }
     } catch (error) {
       failure = error;
     }
@@ -88,20 +96,37 @@ export class Orchestrator {
     return seconds * 1000;
   }
 
+  /** A package answered in the place of the runner, or wants nothing to be sent: then the history stays as it was (runs §8.3). */
+  async #answer(
+    { run, reply }: Extract<Heard, { kind: "prevented" }>,
+    plan: RunPlan,
+    recorder: RunRecorder,
+  ): Promise<void> {
+    if (reply === null) await recordEventOnly(this.#deps, run, await this.#begin(run, plan, recorder));
+    else await this.#start(run, plan, recorder);
+    for (const result of answerResults(run.id, reply)) await recorder.take(result);
+  }
+
   /** Event record and the user's message are stored before the runner starts (runs §7.1, §7.4). */
   async #start(run: RunRecord, plan: RunPlan, recorder: RunRecorder): Promise<PlaceInHistory> {
+    return recordEvent(this.#deps, run, await this.#begin(run, plan, recorder));
+  }
+
+  /** @returns the time of the start, Unix milliseconds */
+  async #begin(run: RunRecord, plan: RunPlan, recorder: RunRecorder): Promise<number> {
     const now = this.#deps.clock.now();
     await this.#deps.runs.update(run.id, { state: "running", startedAt: now });
     const { session, pipeline, runner } = run;
     const config_source = plan.binding.configSource;
     await recorder.emit("run.started", { session, pipeline, runner, config_source });
-    return recordEvent(this.#deps, run, now);
+    return now;
   }
 
   async #consume(
     run: RunRecord,
     parts: {
       plan: RunPlan;
+      prompt: readonly Message[];
       active: ActiveRun;
       host: LiveHost;
       recorder: RunRecorder;
@@ -130,19 +155,21 @@ export class Orchestrator {
     run: RunRecord,
     parts: {
       plan: RunPlan;
+      prompt: readonly Message[];
       host: LiveHost;
       recorder: RunRecorder;
       deadlineAt: number;
       place: PlaceInHistory;
     },
   ): Promise<RunContext> {
-    const { plan, host, recorder, deadlineAt, place } = parts;
+    const { plan, prompt, host, recorder, deadlineAt, place } = parts;
     const { hostVersion, maxFileBytes, canExport } = this.#deps.settings;
     const { state, isCut } = await host.readState();
     if (isCut) await recorder.warn(STATE_CUT);
     return buildContext({
       run,
       state,
+      hasPrompt: prompt.length > 0,
       binding: plan.binding,
       descriptor: plan.runner.descriptor,
       resources: plan.resources,

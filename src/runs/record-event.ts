@@ -13,6 +13,15 @@ export interface RecordEventDeps {
   readonly mask: SecretMask;
 }
 
+/** The event record alone, of a message that a package dealt with in silence. @param now Unix milliseconds */
+export async function recordEventOnly(
+  { eventRecords, mask }: Pick<RecordEventDeps, "eventRecords" | "mask">,
+  run: RunRecord,
+  now: number,
+): Promise<void> {
+  await eventRecords.append(mask.value(eventRecordOf(run, now)));
+}
+
 /** Other events are no messages of the user, so the transcript holds none of them (runs §11.7). @param now Unix milliseconds */
 export async function recordEvent(
   deps: RecordEventDeps,

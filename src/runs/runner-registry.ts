@@ -9,7 +9,7 @@ import { SingleFlight } from "../lib/single-flight.js";
 import { TimeLimit } from "../lib/time-limit.js";
 import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
-import type { PluginPackages } from "../ports/plugin-packages.js";
+import type { PluginPackage, PluginPackages } from "../ports/plugin-packages.js";
 import type { Runner } from "../ports/runner.js";
 import { discoverRunners } from "./discover-runners.js";
 import { PackagedRunner } from "./packaged-runner.js";
@@ -34,13 +34,19 @@ export interface RunnerScope {
 
 type PackagedRunners = ReadonlyMap<string, PackagedRunner>;
 
-const NONE: PackagedRunners = new Map();
+/** What one list came to. */
+interface FoundPackages {
+  readonly packages: readonly PluginPackage[];
+  readonly runners: PackagedRunners;
+}
+
+const NOTHING: FoundPackages = { packages: [], runners: new Map() };
 
 export class RunnerRegistry {
   readonly #deps: RegistryDeps;
   readonly #bundled: ReadonlyMap<string, Runner>;
-  readonly #cache = new Map<string, { readonly generation: number; readonly runners: PackagedRunners }>();
-  readonly #loads = new SingleFlight<string, PackagedRunners>();
+  readonly #cache = new Map<string, FoundPackages & { readonly generation: number }>();
+  readonly #loads = new SingleFlight<string, FoundPackages>();
 
   constructor(deps: RegistryDeps) {
     this.#deps = deps;
@@ -56,8 +62,8 @@ export class RunnerRegistry {
     const known = canonicalRunnerId(id);
     const shipped = this.#bundled.get(known);
     if (shipped !== undefined) return shipped;
-    const cached = this.#cached(scope.tenant)?.get(known);
-    const runner = cached ?? (await this.#load(scope.tenant, options)).get(known);
+    const cached = this.#cached(scope.tenant)?.runners.get(known);
+    const runner = cached ?? (await this.#load(scope.tenant, options)).runners.get(known);
     if (runner === undefined) throw this.#notFound(id, scope);
     if (isAllowed(runner, scope)) return runner;
     throw notAuthorized(runner, scope);
@@ -65,13 +71,20 @@ export class RunnerRegistry {
 
   /** What the bot may use: what ships, then packages. */
   async list(scope: RunnerScope, options: CallOptions): Promise<readonly Runner[]> {
-    const runners = this.#cached(scope.tenant) ?? (await this.#load(scope.tenant, options));
+    const cached = this.#cached(scope.tenant)?.runners ?? NOTHING.runners;
+    const runners = cached.size > 0 ? cached : (await this.#load(scope.tenant, options)).runners;
     return this.#inScope(runners, scope);
+  }
+
+  /** The packages themselves, as far as the bot may use them; none where they cannot be listed. */
+  async listPackages(scope: RunnerScope, options: CallOptions): Promise<readonly PluginPackage[]> {
+    const { packages } = this.#cached(scope.tenant) ?? (await this.#load(scope.tenant, options));
+    return packages.filter(({ id }) => isAllowed({ packageId: id }, scope));
   }
 
   /** As `list`, but asks the packages themselves (runs §4.1). */
   async listUncached(scope: RunnerScope, options: CallOptions): Promise<readonly Runner[]> {
-    return this.#inScope(await this.#load(scope.tenant, options), scope);
+    return this.#inScope((await this.#load(scope.tenant, options)).runners, scope);
   }
 
   #inScope(runners: PackagedRunners, scope: RunnerScope): readonly Runner[] {
@@ -80,28 +93,28 @@ export class RunnerRegistry {
   }
 
   /** An empty set is not kept, so it is never trusted. */
-  #cached(tenant: string): PackagedRunners | null {
+  #cached(tenant: string): FoundPackages | null {
     const { packages } = this.#deps;
     const entry = this.#cache.get(tenant);
-    return entry !== undefined && entry.generation === packages?.generation ? entry.runners : null;
+    return entry !== undefined && entry.generation === packages?.generation ? entry : null;
   }
 
   /** A list that fails is an empty one: whoever asks goes on with what ships (runs §3.3). */
-  async #load(tenant: string, options: CallOptions): Promise<PackagedRunners> {
+  async #load(tenant: string, options: CallOptions): Promise<FoundPackages> {
     const { packages } = this.#deps;
-    if (packages === null) return NONE;
+    if (packages === null) return NOTHING;
     const { generation } = packages;
-    const runners = await this.#loads.run(
+    const found = await this.#loads.run(
       JSON.stringify([tenant, generation]),
       (signal) => this.#ask(packages, signal),
       options,
     );
-    if (runners.size > 0) this.#cache.set(tenant, { generation, runners });
+    if (found.packages.length > 0) this.#cache.set(tenant, { generation, ...found });
     else this.#cache.delete(tenant);
-    return runners;
+    return found;
   }
 
-  async #ask(packages: PluginPackages, signal: AbortSignal): Promise<PackagedRunners> {
+  async #ask(packages: PluginPackages, signal: AbortSignal): Promise<FoundPackages> {
     try {
       using limit = new TimeLimit(() => new ServiceError("runner.timeout", `No list came in ${LIST_MS} ms.`));
       limit.restart(LIST_MS);
@@ -110,21 +123,23 @@ export class RunnerRegistry {
       const { descriptors, refused } = discoverRunners(listed, new Set(this.#bundled.keys()));
       for (const { packageId, reason } of refused)
         this.#deps.logger.warn({ package: packageId, reason }, "A runner of a package is left out.");
-      return new Map(
-        descriptors.map((descriptor) => [descriptor.id, new PackagedRunner(packages, descriptor)]),
-      );
+      const runners = descriptors.map((descriptor) => new PackagedRunner(packages, descriptor));
+      return {
+        packages: listed,
+        runners: new Map(runners.map((runner) => [runner.descriptor.id, runner])),
+      };
     } catch (error) {
       this.#deps.logger.warn(
         {},
         "Packages could not be listed: only the runners that ship are there.",
         error,
       );
-      return NONE;
+      return NOTHING;
     }
   }
 
   #notFound(id: string, scope: RunnerScope): ServiceError {
-    const runners = this.#inScope(this.#cached(scope.tenant) ?? NONE, scope);
+    const runners = this.#inScope((this.#cached(scope.tenant) ?? NOTHING).runners, scope);
     const text = id.slice(0, 200);
     return new ServiceError(
       "runner.not_found",
@@ -137,7 +152,10 @@ export class RunnerRegistry {
   }
 }
 
-function isAllowed({ packageId }: PackagedRunner, { allowedPackages }: RunnerScope): boolean {
+function isAllowed(
+  { packageId }: Pick<PackagedRunner, "packageId">,
+  { allowedPackages }: RunnerScope,
+): boolean {
   return allowedPackages?.includes(packageId) ?? true;
 }
 

@@ -145,7 +145,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "CTX-11",
     rule: "runs §10.1",
     says: "an effective prompt exists / context serialised / its text occurs nowhere in the pushed context",
-    issue: 4,
   },
   {
     id: "AUTH-01",
@@ -339,13 +338,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "FLOW-11",
     rule: "runs §8.3",
     says: "a plugin prevents the default with a reply; without one / handled / that reply and no runner; silence",
-    issue: 4,
   },
   {
     id: "FLOW-12",
     rule: "runs §8.3",
     says: "`user_message_alter` as a string / handled / the runner gets the altered text",
-    issue: 4,
   },
   {
     id: "FLOW-13",

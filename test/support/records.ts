@@ -1,4 +1,5 @@
 /** Records with sensible defaults, for tests that care about one or two of their fields. */
+import type { Attachment, AttachmentOutcome } from "../../src/domain/attachment.js";
 import type { FileRecord } from "../../src/domain/delivery.js";
 import { messageTrigger } from "../../src/domain/event.js";
 import type { SessionRecord } from "../../src/domain/session.js";
@@ -55,6 +56,19 @@ export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
     ...fields,
   };
   return { ...run, trigger: fields.trigger ?? messageTrigger(run) };
+}
+
+/** Of an attachment that nobody has looked at yet. */
+export function anOutcomeOf({ name, size, mime_type }: Attachment, index: number): AttachmentOutcome {
+  return {
+    index,
+    name: name ?? `file-${index}`,
+    path: null,
+    bytes: size,
+    mime_type,
+    state: "pending",
+    reason: null,
+  };
 }
 
 export function anOutcome(fields: Partial<RunOutcome> = {}): RunOutcome {

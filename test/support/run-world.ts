@@ -25,6 +25,7 @@ import type { ModelFacts } from "../../src/runs/authorise-models.js";
 import type { HostDeps } from "../../src/runs/host/create-run-host.js";
 import { Orchestrator } from "../../src/runs/orchestrator.js";
 import type { PlanDeps } from "../../src/runs/plan-run.js";
+import { PluginListeners } from "../../src/runs/plugin-listeners.js";
 import type { Pipeline } from "../../src/runs/resolve-binding.js";
 import { RunnerRegistry } from "../../src/runs/runner-registry.js";
 import { ServeRuns } from "../../src/runs/serve-runs.js";
@@ -147,9 +148,12 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     cancelRun: (tenant, id, call) => serve.cancel({ tenant, role: "client" }, id, call),
     box: { ...base, boxes, jobs, ...boxParts(options) },
   };
+  const prepare = { ...base, sniffMimeType: sniffByName, maxFileBytes: 10 * MIB };
+  const listeners = new PluginListeners({ ...base, ...plan, packages: options.packages ?? null, prepare });
   const orchestrator = new Orchestrator({
     ...base,
     plan,
+    listeners,
     host,
     settings: {
       deadlineSec: options.deadlineSec ?? 300,
@@ -160,7 +164,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   });
   const serve: ServeRuns = new ServeRuns({
     ...base,
-    admit: { ...base, plan, prepare: { ...base, sniffMimeType: sniffByName, maxFileBytes: 10 * MIB }, boxes },
+    admit: { ...base, plan, prepare, boxes },
     keys: stores.idempotency,
     orchestrator,
   });

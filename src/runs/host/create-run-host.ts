@@ -1,6 +1,8 @@
 /** Builds the one object that a runner may ask: every method checks the run's resources, then calls the port (runs §15). */
 import type { ReuseKey } from "../../box/reuse-key.js";
+import type { Message } from "../../domain/message.js";
 import type { Usage } from "../../domain/usage.js";
+import { frozenCopy } from "../../lib/frozen-copy.js";
 import type { SecretMask } from "../../lib/secret-mask.js";
 import type { ChatModel } from "../../ports/chat-model.js";
 import type { Clock } from "../../ports/clock.js";
@@ -71,6 +73,8 @@ export interface LiveHost {
 export interface HostOf {
   readonly run: RunRecord;
   readonly plan: RunPlan;
+  /** The effective prompt; empty = the host has none of its own. */
+  readonly prompt: readonly Message[];
   readonly recorder: RunRecorder;
   readonly signal: AbortSignal;
 }
@@ -80,7 +84,7 @@ interface Gated extends Pick<HostOf, "run" | "plan"> {
   readonly gate: RunGate;
 }
 
-export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: HostOf): LiveHost {
+export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, signal }: HostOf): LiveHost {
   const gate = new RunGate({ runId: run.id, signal, logger: deps.logger });
   const box = new RunBox(deps.box, {
     run,
@@ -99,6 +103,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     requireEngine: (options) => deps.box.boxes.requireEngine(options),
     timeoutMs: deps.toolTimeoutMs,
   });
+  const frozenPrompt = frozenCopy(prompt);
   const kept = stateOf(deps, { run, plan, gate });
   const past = pastOf(deps, { run, plan, gate });
   const api: RunHost = {
@@ -110,7 +115,7 @@ export function createRunHost(deps: HostDeps, { run, plan, recorder, signal }: H
     callTool: (call, options) => tools.call(call, options),
     getPrompt: async () => {
       gate.check();
-      return [];
+      return frozenPrompt;
     },
     retrieveKnowledge: (request, options) =>
       retrieveKnowledge({ ...deps, gate, run, resources: plan.resources.knowledge_bases }, request, options),

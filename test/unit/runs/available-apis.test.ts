@@ -9,6 +9,7 @@ function facts(fields: Partial<ApiFacts> = {}): ApiFacts {
     permissions: aDescriptor({ permissions: {} }).permissions,
     resources: someResources(),
     scopes: [],
+    hasPrompt: false,
     hasConversation: true,
     isAdministrator: false,
     hasBox: false,
@@ -29,6 +30,10 @@ const OF_RUNS: readonly string[] = ["run_get", "run_list", "run_events_page", "r
 describe("availableApis", () => {
   it("offers nothing where nothing is permitted", () => {
     expect(offered({})).toEqual([]);
+  });
+
+  it("offers the prompt where there is one besides the config", () => {
+    expect(offered({ hasPrompt: true })).toEqual(["prompt_get"]);
   });
 
   it("offers state where at least one scope is enabled", () => {

@@ -23,6 +23,7 @@ function inputs(fields: Partial<ContextInputs> = {}): ContextInputs {
     descriptor: aDescriptor(),
     resources: someResources({ models: [WINDOWED], tools: [aTool()] }),
     state: {},
+    hasPrompt: false,
     deadlineAt: 1_700_000_300_000,
     hostVersion: "1.2.3",
     place: { eventSeq: 7, transcriptSeq: 12, latestSeq: 12, hasHistory: true },

@@ -42,6 +42,7 @@ async function aSetting(options: WorldOptions = {}): Promise<Setting> {
   const host = createRunHost(world.host, {
     run,
     plan: await planRun(world.plan, { tenant: "main", botId: null, pipeline: null }, { signal: NEVER }),
+    prompt: [],
     recorder: new RunRecorder(deps, run),
     signal: new AbortController().signal,
   });

@@ -36,7 +36,13 @@ async function aSetting({ administrator = false } = {}): Promise<Setting> {
   const plan = await planRun(world.plan, { tenant: "main", botId: null, pipeline: null }, CALL);
   const deps = { ...world.host, ...world.stores };
   const recorder = new RunRecorder(deps, run);
-  const host = createRunHost(world.host, { run, plan, recorder, signal: new AbortController().signal });
+  const host = createRunHost(world.host, {
+    run,
+    plan,
+    prompt: [],
+    recorder,
+    signal: new AbortController().signal,
+  });
   return {
     world,
     host: host.api,
@@ -148,7 +154,13 @@ describe("RunCalls", () => {
     await world.stores.runs.create(aRun({ id: "run_2" }));
     const plan = await planRun(world.plan, { tenant: "main", botId: null, pipeline: null }, CALL);
     const recorder = new RunRecorder({ ...world.host, ...world.stores }, run);
-    const live = createRunHost(host, { run, plan, recorder, signal: new AbortController().signal });
+    const live = createRunHost(host, {
+      run,
+      plan,
+      prompt: [],
+      recorder,
+      signal: new AbortController().signal,
+    });
     expect(await live.api.runs.cancel("run_2", CALL)).toMatchObject({ id: "run_2" });
     expect(cancelled).toEqual([["main", "run_2"]]);
     await live.leave();
