@@ -17,6 +17,7 @@ import { endLostRuns, lookAfterProcesses, lookForPackages, sweepOldData } from "
 import { probeParts } from "./compose/probe-parts.js";
 import { readServiceVersion } from "./compose/service-version.js";
 import type { Config } from "./config/config-schema.js";
+import { modelsOfType } from "./config/model-settings.js";
 import type { PipelineConfig } from "./config/pipeline-settings.js";
 import { findAccessFaults } from "./domain/access-switches.js";
 import { toServiceError } from "./domain/errors.js";
@@ -101,7 +102,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const sweep = life.use(sweepOldData(config, files, base));
   const lost = life.use(endLostRuns(runs, base.logger));
   const changes = packages === null ? null : life.use(lookForPackages(packages, base.logger));
-  const probed = { boxes, stores: base.stores, configuredModels: config.models.length };
+  const probed = { boxes, stores: base.stores, configuredModels: modelsOfType(config, "llm").length };
   const http = createApp({
     ...base,
     runs,

@@ -2,15 +2,17 @@
 import { DemoModel } from "../adapters/demo/demo-model.js";
 import { sniffMimeType } from "../adapters/file-types/sniff-mime-type.js";
 import { OpenAiChatModel } from "../adapters/openai/openai-chat-model.js";
+import { OpenAiReranker } from "../adapters/openai/openai-reranker.js";
 import { GuardedFetch } from "../adapters/outbound/guarded-fetch.js";
 import { LocalRunEvents } from "../adapters/system/local-run-events.js";
 import type { BoxService } from "../box/box-service.js";
 import type { Jobs } from "../box/jobs.js";
 import type { Config } from "../config/config-schema.js";
-import { DEMO_MODEL_ID } from "../config/model-settings.js";
+import { DEMO_MODEL_ID, modelsOfType } from "../config/model-settings.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
 import type { ChatModel } from "../ports/chat-model.js";
 import type { PluginPackages } from "../ports/plugin-packages.js";
+import type { Reranker } from "../ports/reranker.js";
 import { bundledRunners } from "../runners/index.js";
 import { ActiveRuns } from "../runs/active-runs.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
@@ -96,7 +98,7 @@ export function buildRuns(
       ...shared,
       models,
       catalog,
-      rerankers: new Map(),
+      rerankers: buildRerankers(config),
       knowledgeBases: new Map(),
       box,
       cancelRun: (tenant, id, options) => runs.cancel({ tenant, role: "client" }, id, options),
@@ -124,9 +126,15 @@ export function buildModels(
   config: Config,
   standIns: ReadonlyMap<string, ChatModel> = new Map(),
 ): ReadonlyMap<string, ChatModel> {
-  const configured = config.models.map((model): [string, ChatModel] => [
+  const configured = modelsOfType(config, "llm").map((model): [string, ChatModel] => [
     model.id,
     new OpenAiChatModel(toModelSettings(model)),
   ]);
   return new Map([[DEMO_MODEL_ID, new DemoModel()], ...configured, ...standIns]);
+}
+
+function buildRerankers(config: Config): ReadonlyMap<string, Reranker> {
+  return new Map(
+    modelsOfType(config, "rerank").map((model) => [model.id, new OpenAiReranker(toModelSettings(model))]),
+  );
 }

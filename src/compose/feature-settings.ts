@@ -38,9 +38,9 @@ export function toModelFacts(models: readonly ModelConfig[]): ReadonlyMap<string
 function describeModel(model: ModelConfig): ModelFacts {
   return {
     id: model.id,
-    type: "llm",
+    type: model.type,
     provider: new URL(model.base_url).host,
-    abilities: model.abilities,
+    abilities: model.type === "llm" ? model.abilities : [],
     contextWindow: model.context_window === 0 ? null : model.context_window,
     maxOutputTokens: model.max_output_tokens,
   };

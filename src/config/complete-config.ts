@@ -4,7 +4,7 @@ import { resourcePolicySchema } from "../domain/binding.js";
 import { stateSettingsSchema } from "../domain/state.js";
 import type { Config, Settings, StorageConfig } from "./config-schema.js";
 import type { Environment } from "./interpolate.js";
-import { DEMO_MODEL_ID } from "./model-settings.js";
+import { DEMO_MODEL_ID, modelsOfType } from "./model-settings.js";
 import type { PipelineConfig } from "./pipeline-settings.js";
 import { packageEnvironment } from "./plugin-settings.js";
 
@@ -23,8 +23,8 @@ export function completeConfig(
   workingDirectory: string,
 ): CompletedConfig {
   const { models } = settings;
-  const pipelines =
-    settings.pipelines.length > 0 ? settings.pipelines : [defaultPipeline(models[0]?.id ?? DEMO_MODEL_ID)];
+  const first = modelsOfType(settings, "llm")[0]?.id ?? DEMO_MODEL_ID;
+  const pipelines = settings.pipelines.length > 0 ? settings.pipelines : [defaultPipeline(first)];
   return {
     config: {
       server: settings.server,
@@ -52,7 +52,7 @@ export function completeConfig(
       shutdown_grace_sec: settings.shutdown_grace_sec,
       compat: settings.compat,
     },
-    notices: models.length > 0 ? [] : [demoNotice(environment)],
+    notices: modelsOfType(settings, "llm").length > 0 ? [] : [demoNotice(environment)],
   };
 }
 

@@ -26,6 +26,10 @@ export const modelSchema = z.strictObject({
       description: "Name under which pipelines select the model.",
       allowed: `1 to 64 letters, digits, dots, underscores and dashes; "${DEMO_MODEL_ID}" is taken by the built-in demo model`,
     }),
+  type: z.enum(["llm", "rerank"]).default("llm").meta({
+    description:
+      "What the model does: `llm` answers messages, `rerank` orders documents (`POST /rerank` of the same server).",
+  }),
   base_url: z
     .string()
     .regex(/^https?:\/\/[^\s]+$/, { abort: true })
@@ -71,3 +75,10 @@ export const modelSchema = z.strictObject({
   }),
 });
 export type ModelConfig = z.infer<typeof modelSchema>;
+
+export function modelsOfType(
+  { models }: { readonly models: readonly ModelConfig[] },
+  type: ModelConfig["type"],
+): readonly ModelConfig[] {
+  return models.filter((model) => model.type === type);
+}

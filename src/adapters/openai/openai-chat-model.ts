@@ -1,41 +1,22 @@
 /** A model behind an OpenAI-compatible server; the wire is read by us, the client library sends (local-agent §12). */
-import OpenAI, { APIConnectionError } from "openai";
 import { linkSignals } from "../../lib/link-signals.js";
 import { TimeLimit } from "../../lib/time-limit.js";
 import type { ChatChunk, ChatModel, ChatReply, ChatRequest } from "../../ports/chat-model.js";
 import type { CallOptions } from "../../ports/options.js";
-import { connectionFailure, RefusedAnswer, refusalFailure, silenceFailure } from "./model-failures.js";
+import { silenceFailure } from "./model-failures.js";
+import { bodyOf, OpenAiClient } from "./openai-client.js";
 import { bodyFailure, readChunks, readJson, valueOf } from "./read-answer.js";
 import { buildBody } from "./request-body.js";
 import type { OpenAiModelSettings } from "./settings.js";
 import { decodeReply } from "./wire.js";
 
-/** The library's own limit only has to be longer than ours. */
-const LIBRARY_TIMEOUT_MS = 24 * 3600 * 1000;
-/** Of a refusal's body. */
-const MAX_REFUSAL_CHARS = 16_384;
-
 export class OpenAiChatModel implements ChatModel {
   readonly #settings: OpenAiModelSettings;
-  readonly #client: OpenAI;
+  readonly #client: OpenAiClient;
 
   constructor(settings: OpenAiModelSettings) {
     this.#settings = settings;
-    const hasKey = settings.apiKey !== null && settings.apiKey !== "";
-    this.#client = new OpenAI({
-      baseURL: settings.baseUrl,
-      apiKey: hasKey ? settings.apiKey : "none",
-      // Everything that the library would otherwise read from the environment.
-      adminAPIKey: null,
-      organization: null,
-      project: null,
-      webhookSecret: null,
-      ...(hasKey ? {} : { defaultHeaders: { Authorization: null } }),
-      maxRetries: 0,
-      timeout: LIBRARY_TIMEOUT_MS,
-      logLevel: "off",
-      fetch: fetchOrRefuse,
-    });
+    this.#client = new OpenAiClient(settings);
   }
 
   /** A whole answer is sent at its end only, so both limits of silence together apply to it. */
@@ -87,32 +68,13 @@ export class OpenAiChatModel implements ChatModel {
     { isStream, signal }: { readonly isStream: boolean; readonly signal: AbortSignal },
   ): Promise<Response> {
     const body = buildBody(request, this.#settings, { isStream });
-    try {
-      return await this.#client.post("/chat/completions", { body, signal }).asResponse();
-    } catch (error) {
-      signal.throwIfAborted();
-      const cause = error instanceof APIConnectionError ? error.cause : error;
-      if (cause instanceof RefusedAnswer) throw refusalFailure(cause, this.#settings.apiKey);
-      throw connectionFailure(cause);
-    }
+    return this.#client.post("/chat/completions", { body, signal });
   }
-}
-
-/** The library keeps only one shape of refusals; others would lose their text, so it never sees any. */
-async function fetchOrRefuse(url: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
-  if (response.ok) return response;
-  const text = await response.text();
-  throw new RefusedAnswer(response.status, text.slice(0, MAX_REFUSAL_CHARS));
 }
 
 /** A server that does not stream answers a request for a stream with the whole reply. */
 function isWholeAnswer(response: Response): boolean {
   return /^application\/json\b/i.test(response.headers.get("content-type") ?? "");
-}
-
-async function* bodyOf(response: Response): AsyncGenerator<Uint8Array, void> {
-  if (response.body !== null) yield* response.body;
 }
 
 function toChunk(reply: ChatReply): ChatChunk {

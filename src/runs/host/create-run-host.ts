@@ -117,14 +117,7 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
       gate.check();
       return frozenPrompt;
     },
-    retrieveKnowledge: (request, options) =>
-      retrieveKnowledge({ ...deps, gate, run, resources: plan.resources.knowledge_bases }, request, options),
-    rerank: (call, options) =>
-      rerankDocuments({ ...deps, gate, resources: plan.resources.models }, call, options),
-    captureFile: (request, options) => {
-      const isPermitted = plan.runner.descriptor.permissions.files.includes("capture");
-      return captureFile(deps.box, { run, gate, recorder, isPermitted }, { request, options });
-    },
+    ...resourceCalls(deps, { run, plan, gate, recorder }),
     historyPage: (request) => past.historyPage(request),
     historySearch: (request) => past.historySearch(request),
     eventGet: (eventId) => past.eventGet(eventId),
@@ -147,6 +140,22 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
       gate.close();
       return box.leave();
     },
+  };
+}
+
+/** What is authorised by the resource, or by the manifest alone. */
+function resourceCalls(
+  deps: HostDeps,
+  { run, plan, gate, recorder }: Gated & Pick<HostOf, "recorder">,
+): Pick<RunHost, "retrieveKnowledge" | "rerank" | "captureFile"> {
+  const { models, knowledge_bases } = plan.resources;
+  const isPermitted = plan.runner.descriptor.permissions.files.includes("capture");
+  return {
+    retrieveKnowledge: (request, options) =>
+      retrieveKnowledge({ ...deps, gate, run, resources: knowledge_bases }, request, options),
+    rerank: (call, options) => rerankDocuments({ ...deps, gate, resources: models }, call, options),
+    captureFile: (request, options) =>
+      captureFile(deps.box, { run, gate, recorder, isPermitted }, { request, options }),
   };
 }
 

@@ -27,6 +27,11 @@ describe("what features take from the configuration", () => {
     expect(facts.get("main")).toMatchObject({ provider: "models.example:8080", contextWindow: null });
   });
 
+  it("offers a model that orders documents as one, without abilities of a chat", () => {
+    const facts = toModelFacts(configOf({ models: [{ ...MODEL, type: "rerank" }] }).models);
+    expect(facts.get("main")).toMatchObject({ type: "rerank", abilities: [] });
+  });
+
   it("turns seconds of a model into milliseconds", () => {
     const [model] = configOf({ models: [MODEL] }).models;
     expect(model === undefined ? null : toModelSettings(model)).toMatchObject({

@@ -51,6 +51,26 @@ describe("loadConfig with a name that a group does not take", () => {
   });
 });
 
+describe("loadConfig with models that order documents", () => {
+  const order = '{id: order, type: rerank, base_url: "http://m.example/v1", model: r}';
+  const main = '{id: main, base_url: "http://m.example/v1", model: m}';
+  const config = { "plugin:berth/local-agent/default": { model: { primary: "main" } } };
+
+  it("answers by the first model that answers messages", () => {
+    const { models, pipelines } = good(`models: [${order}, ${main}]`);
+    expect(models.map(({ id, type }) => [id, type])).toEqual([
+      ["order", "rerank"],
+      ["main", "llm"],
+    ]);
+    expect(pipelines).toMatchObject([{ runner_config: config }]);
+  });
+
+  it("says plainly that the demo model answers where there is no other", () => {
+    const loaded = load(`models: [${order}]`);
+    expect(loaded.ok && loaded.notices.join(" ")).toMatch(/offline demo model/);
+  });
+});
+
 describe("loadConfig without a file", () => {
   it("keeps everything under ./data, listens on loopback and answers with the demo model", () => {
     const config = good(null);
