@@ -4,6 +4,7 @@ import type { RunContext } from "../../domain/run-context.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { RunHost } from "../../ports/run-host.js";
 import type { AgentConfig } from "./config.js";
+import { eventNote } from "./event-note.js";
 import { fetchHistory } from "./fetch-history.js";
 import { readInputImages } from "./input-images.js";
 import { dateLine, OLDER_LEFT_OUT, readPrompt } from "./prompt.js";
@@ -36,7 +37,8 @@ export async function assemblePrompt(
   const canSee = config.models.some(({ abilities }) => abilities.includes("vision"));
   const attachments = canSee ? context.input.attachments : [];
   const images = await readInputImages(attachments, { host, imported }, options);
-  const user = buildUserMessage({ input: context.input, imported, imageUrls: images.urls, box });
+  const event = eventNote(context);
+  const user = buildUserMessage({ input: context.input, imported, imageUrls: images.urls, box, event });
   const messages = [
     ...prompt,
     ...(config.dateGrounding ? [dateLine(now)] : []),

@@ -13,16 +13,22 @@ export interface UserMessageParts {
   /** Data addresses of the images to send, by reference. */
   readonly imageUrls: ReadonlyMap<string, string>;
   readonly box: BoundBox | null;
+  /** What is told of an event that is no message; null for one. */
+  readonly event: string | null;
 }
 
-/** Text alone is a string; everything else a list: text, contents in their order, attachment note, box note. */
+/** Text alone is a string; everything else a list: text, contents in their order, event, attachment and box note. */
 export function buildUserMessage(parts: UserMessageParts): Message {
-  const { input, imported, box } = parts;
+  const { input, imported, box, event } = parts;
   const contents = input.contents.flatMap((item) => toPart(item, parts));
   const isHeld = contents.some((part) => part.type === "text" && part.text === input.text);
   const said = [...(input.text === null || isHeld ? [] : textParts(input.text)), ...contents];
   const note = attachmentNote(input.attachments, imported);
-  const notes = [...textParts(note ?? ""), ...(box === null ? [] : textParts(boxNote(box)))];
+  const notes = [
+    ...textParts(event ?? ""),
+    ...textParts(note ?? ""),
+    ...(box === null ? [] : textParts(boxNote(box))),
+  ];
   const [only] = said;
   if (input.attachments.length > 0 || said.length > 1 || only?.type === "image_url")
     return { role: "user", content: [...said, ...notes] };

@@ -270,6 +270,17 @@ describe("the user message", () => {
   };
   const vision = [aModel("main", { abilities: ["func_call", "vision"] })];
 
+  it("tells of an event that is no message, also where it says nothing", async () => {
+    const event = { event_type: "group.member_joined" as const };
+    const { messages } = await ask({ text: null, event });
+    expect(messages.at(-1)).toMatchObject({
+      role: "user",
+      content: textWith('"event_type":"group.member_joined"'),
+    });
+    const said = (await ask({ text: "Let me in", event })).messages.at(-1);
+    expect(said?.content).toMatch(/^Let me in\n\n\{"type":"event"/);
+  });
+
   it("has the text once and keeps the image", async () => {
     proves("AGENT-10");
     for (const streaming of [true, false]) {

@@ -26,6 +26,7 @@ export interface AgentSetup extends FakeHostParts {
   readonly streaming?: boolean;
   readonly text?: string | null;
   readonly input?: RunContext["input"];
+  readonly event?: Partial<RunContext["event"]>;
   readonly resources?: readonly ModelResource[];
   readonly apis?: Partial<Record<AvailableApi, boolean>>;
   readonly hooks?: AgentHooks;
@@ -171,6 +172,7 @@ export function contextOf(setup: AgentSetup, host: FakeRunHost, clock: FakeClock
       source: "rest",
       source_event_type: null,
       data: {},
+      ...setup.event,
     },
     actor: { actor_type: "user", id: "42", name: null },
     subject: { type: "message", id: "host:1", data: {} },
