@@ -2,7 +2,8 @@
  * Measures work in boxes as the service does it beside the ways around it, in one run: a plain exec through the engine's
  * API, the `docker` command where there is one, and the engine's archive calls (on a container of their own that runs
  * nothing). Prints each figure beside its target and writes bench-results/box.json. ROUNDS repeats (default 20),
- * --boxes says over how many boxes (default 1, 8 and 32), --exec-stream leaves sockets aside. Needs berth-box:slim.
+ * --boxes says over how many boxes (default 1, 8 and 32), --exec-stream leaves sockets aside, --only measures what has
+ * this text in its name, without lives, broker and many boxes. Needs berth-box:slim.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -22,9 +23,18 @@ import { type Series, summarise } from "./lib/bench-series.js";
 import { packFile, packFiles } from "./lib/bench-tar.js";
 import { describeTarget, judge } from "./lib/bench-targets.js";
 
+const { values: OPTIONS } = parseArgs({
+  options: {
+    boxes: { type: "string", multiple: true, default: ["1", "8", "32"] },
+    "exec-stream": { type: "boolean", default: false },
+    only: { type: "string" },
+  },
+});
 const ROUNDS = Number(process.env["ROUNDS"] ?? 20);
 const MIN_ROUNDS_FOR_TURNS = 20;
 const IN_A_TURN = 5;
+/** What is measured is a service that has run for a while, not the compiling of its first calls. */
+const WARM_UP = 10 * IN_A_TURN;
 const SETTLE_MS = 200;
 const MB = 1_000_000;
 const COMMANDS = {
@@ -41,13 +51,14 @@ const rows: Series[] = [];
  * clearing up after they have answered: each turn begins when that is over, or one way would pay for the other.
  */
 async function compare(what: string, ways: Readonly<Record<string, Way>>, rounds = ROUNDS): Promise<void> {
+  if (!what.includes(OPTIONS.only ?? "")) return;
   const times = new Map<string, number[]>(Object.keys(ways).map((name) => [name, []]));
   const turn = rounds >= MIN_ROUNDS_FOR_TURNS ? IN_A_TURN : 1;
-  for (let done = -turn; done < rounds; done += turn)
+  const warmUp = rounds >= MIN_ROUNDS_FOR_TURNS ? WARM_UP : turn;
+  for (let done = -warmUp; done < rounds; done += turn)
     for (const [name, way] of Object.entries(ways)) {
       await delay(SETTLE_MS);
       const found = await takeTurn(typeof way === "function" ? { work: way } : way, turn);
-      // The first round warms up.
       if (done >= 0) times.get(name)?.push(...found);
     }
   const series = summarise(what, times);
@@ -194,14 +205,8 @@ async function benchManyFiles(
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      boxes: { type: "string", multiple: true, default: ["1", "8", "32"] },
-      "exec-stream": { type: "boolean", default: false },
-    },
-  });
   const loadBefore = loadavg();
-  await using engine = new BenchEngine(values["exec-stream"] ? "helper_by_exec" : "helper");
+  await using engine = new BenchEngine(OPTIONS["exec-stream"] ? "helper_by_exec" : "helper");
   const { place, box } = await engine.startBox();
   const { transport } = await engine.backend.probe(FOREVER);
   say(
@@ -211,11 +216,12 @@ async function main(): Promise<void> {
   await benchFiles(engine, box);
   await box[Symbol.asyncDispose]();
   await benchNewChat(engine.docker, compare);
+  if (OPTIONS.only !== undefined) return;
   await benchLife(engine, compare);
   const egress = await benchEgress(compare);
   say(`100 MB through the broker took at most ${egress.peakGrowthMb} MB of memory more.`);
   const many: ManyBoxes[] = [];
-  for (const count of values.boxes.map(Number)) {
+  for (const count of OPTIONS.boxes.map(Number)) {
     const found = await benchMany(engine, count);
     many.push(found);
     say(describeMany(found));
