@@ -11,6 +11,7 @@ import { Terminals } from "./box/terminals.js";
 import { buildBackend, buildBoxes } from "./compose/build-boxes.js";
 import { buildPlugins } from "./compose/build-plugins.js";
 import { buildModels, buildRuns } from "./compose/build-runs.js";
+import { buildTools } from "./compose/build-tools.js";
 import { toHttpSettings, toJobsSettings, toPipelines } from "./compose/feature-settings.js";
 import { openBase } from "./compose/open-base.js";
 import { endLostRuns, lookAfterProcesses, lookForPackages, sweepOldData } from "./compose/periodic-tasks.js";
@@ -94,7 +95,9 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const packages = buildPlugins(config, base);
   if (packages !== null) life.use(packages);
   const models = buildModels(config, options.models);
-  const { runs, runners } = buildRuns(config, { base, boxes, jobs, models, packages, version });
+  const catalog = buildTools(config, { base, packages, version }, life);
+  const parts = { base, boxes, jobs, models, packages, catalog, version };
+  const { runs, runners } = buildRuns(config, parts);
   const files = new FileService({ ...base, files: base.stores.files, sniffMimeType });
   const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
   const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });

@@ -21,12 +21,9 @@ import type { PlanDeps } from "../runs/plan-run.js";
 import { PluginListeners } from "../runs/plugin-listeners.js";
 import { RunnerRegistry } from "../runs/runner-registry.js";
 import { ServeRuns } from "../runs/serve-runs.js";
-import { nativeTools } from "../tools/native/index.js";
-import { NativeToolSource } from "../tools/native-source.js";
-import { ToolCatalog } from "../tools/tool-catalog.js";
+import type { ToolCatalog } from "../tools/tool-catalog.js";
 import {
   toBotPackages,
-  toBoxSettings,
   toFileLimits,
   toModelFacts,
   toModelSettings,
@@ -42,6 +39,7 @@ export interface RunParts {
   readonly models: ReadonlyMap<string, ChatModel>;
   /** Null = packages are switched off. */
   readonly packages: PluginPackages | null;
+  readonly catalog: ToolCatalog;
   readonly version: string;
 }
 
@@ -53,18 +51,14 @@ export interface BuiltRuns {
 /** The execution path that every surface shares. */
 export function buildRuns(
   config: Config,
-  { base, boxes, jobs, models, packages, version }: RunParts,
+  { base, boxes, jobs, models, packages, catalog, version }: RunParts,
 ): BuiltRuns {
   const { stores } = base;
-  const { workspaceMode } = toBoxSettings(config);
-  const tools = nativeTools({ outputChars: config.exec.output_chars, mask: base.mask });
   const runners = new RunnerRegistry({
     bundled: bundledRunners(base),
     packages,
     logger: base.logger,
   });
-  const native = new NativeToolSource(tools, { boxesEnabled: config.boxes.enabled, workspaceMode });
-  const catalog = new ToolCatalog({ sources: [native], logger: base.logger });
   const plan: PlanDeps = {
     pipelines: toPipelines(config.default_pipeline, config.pipelines),
     runners,

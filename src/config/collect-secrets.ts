@@ -2,13 +2,16 @@
 import { settingsSchema } from "./config-schema.js";
 import { nodeAt, type SchemaNode, toSchemaNode } from "./describe-setting.js";
 import { isGroup } from "./group.js";
+import { secretsOfServers } from "./mcp-settings.js";
 
 /**
  * @param settings as checked by the schema, whole or in part
- * @returns texts of the settings that the schema marks with `secret: true`, and passwords in addresses
+ * @returns texts of the settings that the schema marks with `secret: true`, passwords in addresses, and what is secret
+ * by its name in environments of MCP servers
  */
 export function collectSecrets(settings: unknown): readonly string[] {
-  return [...secretsIn(settings, toSchemaNode(settingsSchema), false)];
+  const ofServers = isGroup(settings) ? secretsOfServers(settings["mcp_servers"]) : [];
+  return [...secretsIn(settings, toSchemaNode(settingsSchema), false), ...ofServers];
 }
 
 function* secretsIn(value: unknown, node: SchemaNode | null, isSecret: boolean): Generator<string> {

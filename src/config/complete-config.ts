@@ -40,6 +40,7 @@ export function completeConfig(
       exec: settings.exec,
       jobs: settings.jobs,
       tools: settings.tools,
+      mcp_servers: settings.mcp_servers,
       runs: settings.runs,
       outbound: settings.outbound,
       log: settings.log,

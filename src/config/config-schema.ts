@@ -7,6 +7,7 @@ import { botsSchema } from "./bot-settings.js";
 import { boxesSchema } from "./box-settings.js";
 import { compatSchema } from "./compat-settings.js";
 import { laterShape } from "./later-settings.js";
+import { mcpServerSchema } from "./mcp-settings.js";
 import { modelSchema } from "./model-settings.js";
 import { pipelineSchema } from "./pipeline-settings.js";
 import { pluginsSchema } from "./plugin-settings.js";
@@ -169,6 +170,9 @@ export const settingsSchema = z.strictObject({
     unit: "s",
   }),
   compat: compatSchema,
+  mcp_servers: z.array(mcpServerSchema).max(64).default([]).meta({
+    description: "MCP servers whose tools pipelines may select.",
+  }),
   ...laterShape,
 });
 

@@ -6,6 +6,7 @@ import { isLoopbackHost } from "../lib/loopback.js";
 import type { BrokenParts, Part } from "./broken-parts.js";
 import { type ConfigFault, formatPath } from "./config-fault.js";
 import type { Settings } from "./config-schema.js";
+import { findServerFaults, findServerGrantFaults } from "./mcp-checks.js";
 import { DEMO_MODEL_ID, MODEL_OF_ENVIRONMENT } from "./model-settings.js";
 import { bindingOf, type PipelineConfig } from "./pipeline-settings.js";
 
@@ -22,6 +23,9 @@ const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ["server.host", "server.keys"], find: findKeyFaults },
   { reads: ["models"], find: ({ models }) => findRepeats("models", models) },
   { reads: ["pipelines"], find: ({ pipelines }) => findRepeats("pipelines", pipelines) },
+  { reads: ["mcp_servers"], find: ({ mcp_servers: servers }) => findRepeats("mcp_servers", servers) },
+  { reads: ["mcp_servers"], find: findServerFaults },
+  { reads: ["mcp_servers", "pipelines"], find: findServerGrantFaults },
   { reads: ["bots"], find: ({ bots }) => findRepeats("bots", bots) },
   { reads: ["pipelines", "default_pipeline"], find: findDefaultPipelineFaults },
   { reads: ["pipelines"], find: ({ pipelines }) => pipelines.flatMap(findPipelineBindingFaults) },

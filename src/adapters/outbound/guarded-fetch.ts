@@ -1,19 +1,14 @@
 /** Fetches what strangers name: the connection goes to an address that was checked, hop by hop (security §10). */
-import { lookup as systemLookup } from "node:dns/promises";
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "../../domain/errors.js";
-import { isPublicAddress } from "../../lib/address-rules.js";
 import { CleanupStack } from "../../lib/cleanup-stack.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { OutboundFetch, OutboundFile } from "../../ports/outbound-fetch.js";
+import { answerWith, checkTarget, type Resolve, resolveBySystem } from "./check-target.js";
 import { FetchLife } from "./fetch-life.js";
 import { OutboundBody } from "./outbound-body.js";
-import { AllowedHosts, readTarget, refusal, type Target } from "./url-rules.js";
-
-/** Every address of a name; an unknown name rejects. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
+import { AllowedHosts, readTarget, type Target } from "./url-rules.js";
 
 export interface GuardedFetchDeps {
   /** `host` or `host:port`, exempt from the rule on addresses. */
@@ -65,7 +60,9 @@ export class GuardedFetch implements OutboundFetch {
   async #follow(first: Target, life: FetchLife): Promise<{ target: Target; response: IncomingMessage }> {
     let target = first;
     for (let hops = 0; ; hops += 1) {
-      const addresses = await life.race(this.#check(target));
+      const addresses = await life.race(
+        checkTarget(target, { allowed: this.#allowed, resolve: this.#resolve }),
+      );
       const response = await send(target, addresses, life.signal);
       const location = REDIRECTS.has(response.statusCode ?? 0) ? response.headers.location : undefined;
       if (location === undefined) return { target, response };
@@ -79,27 +76,6 @@ export class GuardedFetch implements OutboundFetch {
       target = readTarget(location, target.url);
     }
   }
-
-  /** @returns addresses that may be connected to; one bad address among the answers refuses the name */
-  async #check(target: Target): Promise<readonly string[]> {
-    const addresses = isIP(target.host) === 0 ? await this.#lookUp(target.host) : [target.host];
-    const mayConnect = this.#allowed.has(target) || addresses.every(isPublicAddress);
-    if (addresses.length === 0 || !mayConnect) throw refusal();
-    return addresses;
-  }
-
-  async #lookUp(name: string): Promise<readonly string[]> {
-    try {
-      return await this.#resolve(name);
-    } catch {
-      throw refusal();
-    }
-  }
-}
-
-async function resolveBySystem(name: string): Promise<readonly string[]> {
-  const answers = await systemLookup(name, { all: true });
-  return answers.map(({ address }) => address);
 }
 
 /** One request without credentials, on a connection of its own to one of the checked addresses. */
@@ -119,14 +95,4 @@ function send(target: Target, addresses: readonly string[], signal: AbortSignal)
     const make = url.protocol === "https:" ? httpsRequest : httpRequest;
     make(options, resolve).on("error", reject).end();
   });
-}
-
-/** Gives the connection the addresses that were checked; a second look-up could answer others. */
-function answerWith(addresses: readonly string[]): LookupFunction {
-  const answers = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_name, options, callback) => {
-    const [first] = answers;
-    if (options.all === true || first === undefined) callback(null, answers);
-    else callback(null, first.address, first.family);
-  };
 }

@@ -375,7 +375,6 @@ describe("faults of a configuration", () => {
 
   it.each([
     ["knowledge_bases: [{id: a}]", "knowledge_bases"],
-    ["mcp_servers: [{id: a}]", "mcp_servers"],
     ["webhooks: [{url: x}]", "webhooks"],
     ["tenants: {main: {max_boxes: 3}}", "tenants.main.max_boxes"],
     ["skills: {directory: /srv/skills}", "skills.directory"],

@@ -3,11 +3,8 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  GuardedFetch,
-  type GuardedFetchDeps,
-  type Resolve,
-} from "../../../../src/adapters/outbound/guarded-fetch.js";
+import type { Resolve } from "../../../../src/adapters/outbound/check-target.js";
+import { GuardedFetch, type GuardedFetchDeps } from "../../../../src/adapters/outbound/guarded-fetch.js";
 import { ServiceError } from "../../../../src/domain/errors.js";
 
 const caseSchema = z.object({

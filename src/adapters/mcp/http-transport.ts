@@ -1,0 +1,59 @@
+/** The way to an MCP server over streamable HTTP: the SDK's transport over requests that are guarded and answers that are bounded. */
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ServiceError } from "../../domain/errors.js";
+import type { OutboundHttp } from "../../ports/outbound-http.js";
+import { MAX_MESSAGE_BYTES } from "./limits.js";
+import type { HttpServer } from "./settings.js";
+
+type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
+
+export function httpTransport(
+  { url, headers }: Pick<HttpServer, "url" | "headers">,
+  http: OutboundHttp,
+): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers },
+    fetch: boundedFetch(http),
+  });
+}
+
+const UNHURRIED = new AbortController().signal;
+
+function boundedFetch(http: OutboundHttp): Fetch {
+  return async (url, init = {}) => {
+    const { method = "GET", body, signal } = init;
+    const request = {
+      method,
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body: typeof body === "string" ? body : null,
+    };
+    const response = await http.request(String(url), request, { signal: signal ?? UNHURRIED });
+    if (response.body === null) return response;
+    const { status, headers } = response;
+    return new Response(response.body.pipeThrough(boundEvents()), { status, headers });
+  };
+}
+
+/** An answer may go on for ever, but no event of it, which an empty line ends. */
+function boundEvents(): TransformStream<Uint8Array, Uint8Array> {
+  const END = 0x0a;
+  let open = 0;
+  let atLineStart = false;
+  return new TransformStream({
+    transform(bytes, controller) {
+      for (const byte of bytes) {
+        if (byte === END && atLineStart) open = 0;
+        else open += 1;
+        atLineStart = byte === END || (atLineStart && byte === 0x0d);
+      }
+      if (open <= MAX_MESSAGE_BYTES) controller.enqueue(bytes);
+      else
+        controller.error(
+          new ServiceError(
+            "outbound.failed",
+            `The MCP server sent more than ${MAX_MESSAGE_BYTES} bytes in one message.`,
+          ),
+        );
+    },
+  });
+}

@@ -1,0 +1,82 @@
+/** The SDK's transport over a pipe: one JSON message a line, read with a bound, lines that are none passed over. */
+import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { KeyedLock } from "../../lib/keyed-lock.js";
+import type { BytePipe } from "./byte-pipe.js";
+import { MAX_MESSAGE_BYTES } from "./limits.js";
+
+export class PipeTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+  readonly #pipe: BytePipe;
+  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  readonly #turns = new KeyedLock<"write">();
+  readonly #life = new AbortController();
+  #reading: Promise<void> | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(pipe: BytePipe) {
+    this.#pipe = pipe;
+  }
+
+  async start(): Promise<void> {
+    this.#reading = this.#read();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { signal } = this.#life;
+    using _turn = await this.#turns.acquire("write", { signal });
+    await this.#pipe.write(Buffer.from(serializeMessage(message)), { signal });
+  }
+
+  /** Resolves when nothing of the program is left. */
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#life.abort(new Error("The connection was closed."));
+    try {
+      await this.#pipe[Symbol.asyncDispose]();
+      await this.#reading;
+    } finally {
+      this.onclose?.();
+    }
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const bytes of this.#pipe.output) {
+        this.#buffer.append(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+        this.#deliver();
+      }
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+    if (!this.#life.signal.aborted) void this.#end();
+  }
+
+  /** The program has ended, or said more than is taken. */
+  async #end(): Promise<void> {
+    try {
+      await this.close();
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #deliver(): void {
+    for (;;) {
+      try {
+        const message = this.#buffer.readMessage();
+        if (message === null) return;
+        this.onmessage?.(message);
+      } catch {
+        // A line that is no message: programs print such things. The next line stands for itself.
+      }
+    }
+  }
+}
