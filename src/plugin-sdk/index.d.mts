@@ -284,13 +284,24 @@ export interface PluginEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
+/** What a listener may answer before a run; nothing, or null, is no intervention. */
+export interface EventAnswer {
+  /** No runner is asked: the reply is the answer, or nothing is. */
+  readonly prevent_default?: boolean;
+  readonly reply?: string | null;
+  /** Takes the place of what the user said. */
+  readonly user_message_alter?: unknown;
+}
+
+type MaybeLater<Value> = Value | Promise<Value>;
+
 export interface PluginDefinition {
   /** By `metadata.name` of their manifests. */
   readonly runners?: Readonly<Record<string, RunnerFunction>>;
   /** What one returns is the tool's result; what it throws is its failure. */
   readonly tools?: Readonly<Record<string, ToolFunction>>;
   /** Hears of the events that the manifest lists, before a runner does. Nothing returned: no intervention. */
-  readonly onEvent?: (event: PluginEvent, options: RunOptions) => unknown;
+  readonly onEvent?: (event: PluginEvent, options: RunOptions) => MaybeLater<EventAnswer | null | undefined>;
 }
 
 export declare class HostError extends Error {
@@ -311,6 +322,16 @@ export declare function definePlugin<const Definition extends PluginDefinition>(
 /** @param text the whole text so far */
 export declare function delta(text: string): Result;
 export declare function reply(text: string, fileIds?: readonly string[]): Result;
+export declare function toolStarted(call: {
+  readonly tool_call_id: string;
+  readonly tool_name: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}): Result;
+/** @param outcome as `host.callTool` gave it */
+export declare function toolCompleted(
+  call: { readonly tool_call_id: string; readonly tool_name: string },
+  outcome: ToolOutcome,
+): Result;
 export declare function completed(finishReason?: "stop" | "terminate" | "max_iterations" | "loop"): Result;
 export declare function failed(
   error: string,

@@ -38,6 +38,24 @@ export function reply(text, fileIds) {
   return { type: "message.completed", data: fileIds === undefined ? data : { ...data, file_ids: fileIds } };
 }
 
+/**
+ * @param {{ tool_call_id: string, tool_name: string, parameters: Record<string, unknown> }} call
+ * @returns a `tool.call.started`
+ */
+export function toolStarted({ tool_call_id, tool_name, parameters }) {
+  return { type: "tool.call.started", data: { tool_call_id, tool_name, parameters } };
+}
+
+/**
+ * @param {{ tool_call_id: string, tool_name: string }} call
+ * @param {import("./index.d.mts").ToolOutcome} outcome as `host.callTool` gave it
+ * @returns a `tool.call.completed`
+ */
+export function toolCompleted({ tool_call_id, tool_name }, outcome) {
+  const said = outcome.ok ? { result: outcome.result } : { error: outcome.error };
+  return { type: "tool.call.completed", data: { tool_call_id, tool_name, ...said } };
+}
+
 /** @param {"stop" | "terminate" | "max_iterations" | "loop"} [finishReason] @returns a `run.completed` */
 export function completed(finishReason = "stop") {
   return { type: "run.completed", data: { finish_reason: finishReason } };

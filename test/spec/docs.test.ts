@@ -9,6 +9,7 @@ import { findRunnerFaults } from "../../src/compose.js";
 import { loadConfig } from "../../src/config/load-config.js";
 import { ERROR_CODES } from "../../src/domain/errors.js";
 import { LOCAL_AGENT_MANIFEST } from "../../src/runners/local-agent/manifest.js";
+import { HOST_ACTIONS } from "../../src/runs/host/host-actions.js";
 
 describe("the pages of docs/", () => {
   it.each([...generatedPages()])("holds %s as the code has it", (path, text) => {
@@ -48,6 +49,13 @@ describe("docs/local-agent.md", () => {
     } finally {
       rmSync(directory, { recursive: true });
     }
+  });
+});
+
+describe("docs/guides/runners.md", () => {
+  it("names every action of the host", () => {
+    const page = readFileSync("docs/guides/runners.md", "utf8");
+    expect(HOST_ACTIONS.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 });
 
