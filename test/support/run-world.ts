@@ -189,7 +189,11 @@ function aPlan(options: WorldOptions, logger: KeptLogger): PlanDeps & Pick<HostD
     boxesEnabled: options.boxesEnabled ?? true,
     workspaceMode: options.workspaceMode ?? "rw",
   });
-  const offer = anOffer({ models: modelsOf(...(options.models ?? [])) });
+  const bases = [...(options.knowledgeBases?.keys() ?? [])];
+  const offer = anOffer({
+    models: modelsOf(...(options.models ?? [])),
+    knowledgeBases: new Map(bases.map((id) => [id, { id, name: id }])),
+  });
   return {
     pipelines: pipelinesOf(...(options.pipelines ?? [aPipeline()])),
     runners: new RunnerRegistry({

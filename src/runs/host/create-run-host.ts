@@ -93,16 +93,7 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
     renderKey: () => renderKey(run, plan, deps.box.boxes.requiredReuseKey),
   });
   const models = new ModelCalls({ gate, resources: plan.resources.models, models: deps.models });
-  const tools = new ToolCalls({
-    ...deps,
-    gate,
-    recorder,
-    resources: plan.resources.tools,
-    otherNames: plan.otherTools,
-    box: () => box.forTools(),
-    requireEngine: (options) => deps.box.boxes.requireEngine(options),
-    timeoutMs: deps.toolTimeoutMs,
-  });
+  const tools = toolsOf(deps, { plan, gate, recorder, box });
   const frozenPrompt = frozenCopy(prompt);
   const kept = stateOf(deps, { run, plan, gate });
   const past = pastOf(deps, { run, plan, gate });
@@ -123,12 +114,7 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
     eventGet: (eventId) => past.eventGet(eventId),
     eventPage: (request) => past.eventPage(request),
     runs: runsOf(deps, { run, plan, gate }),
-    readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
-    boxStatus: (options) => box.status(options),
-    acquireBox: (request, options) => box.acquire(request, options),
-    bindBox: (options) => box.bind(options),
-    importAttachments: (options) => box.importAttachments(options),
-    saveToolResult: (callId, text, options) => box.saveToolResult(callId, text, options),
+    ...boxCalls(box),
   };
   return {
     api,
@@ -140,6 +126,39 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
       gate.close();
       return box.leave();
     },
+  };
+}
+
+function toolsOf(
+  deps: HostDeps,
+  of: Pick<HostOf, "plan" | "recorder"> & { readonly gate: RunGate; readonly box: RunBox },
+): ToolCalls {
+  const { plan, recorder, gate, box } = of;
+  return new ToolCalls({
+    ...deps,
+    gate,
+    recorder,
+    resources: plan.resources.tools,
+    otherNames: plan.otherTools,
+    box: () => box.forTools(),
+    requireEngine: (options) => deps.box.boxes.requireEngine(options),
+    timeoutMs: deps.toolTimeoutMs,
+  });
+}
+
+function boxCalls(
+  box: RunBox,
+): Pick<
+  RunHost,
+  "readImage" | "boxStatus" | "acquireBox" | "bindBox" | "importAttachments" | "saveToolResult"
+> {
+  return {
+    readImage: (reference, maxBytes, options) => box.readImage(reference, maxBytes, options),
+    boxStatus: (options) => box.status(options),
+    acquireBox: (request, options) => box.acquire(request, options),
+    bindBox: (options) => box.bind(options),
+    importAttachments: (options) => box.importAttachments(options),
+    saveToolResult: (callId, text, options) => box.saveToolResult(callId, text, options),
   };
 }
 

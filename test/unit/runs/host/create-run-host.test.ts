@@ -82,6 +82,26 @@ describe("createRunHost", () => {
     expect(setting.host.usage()).toMatchObject({ model_calls: 2, total_tokens: 6 });
   });
 
+  it("asks the knowledge bases that the policy grants, and orders documents by the models it grants", async () => {
+    const chunk = { content: "Press it twice.", score: null, metadata: {} };
+    const policy = aPolicy({ allowed_kb_uuids: ["manual"], allowed_model_uuids: ["order"] });
+    const permissions = { knowledge_bases: ["retrieve"], models: ["rerank"] };
+    await using setting = await aSetting({
+      runner: new ScriptedRunner({ descriptor: aDescriptor({ permissions }) }),
+      pipelines: [aPipeline({ policy })],
+      models: [aModel({ id: "order", type: "rerank" })],
+      knowledgeBases: new Map([["manual", { retrieve: async () => [chunk] }]]),
+      rerankers: new Map([["order", { rerank: async () => [{ index: 0, score: 1 }] }]]),
+    });
+    const { api } = setting.host;
+    expect(await api.retrieveKnowledge({ kbId: "manual", text: "How?" }, CALL)).toEqual([chunk]);
+    const call = { modelId: "order", query: "q", documents: ["a"] };
+    expect(await api.rerank(call, CALL)).toEqual([{ index: 0, score: 1 }]);
+    await expect(api.captureFile({ url: "https://files.example/a" }, CALL)).rejects.toMatchObject({
+      code: "host.unauthorized",
+    });
+  });
+
   it("reads the history of the run's own conversation, for runners with the permission", async () => {
     await using setting = await aSetting();
     await setting.world.stores.transcripts.append(aTranscriptItem());
