@@ -14,7 +14,12 @@ import { buildModels, buildRuns } from "./compose/build-runs.js";
 import { buildTools } from "./compose/build-tools.js";
 import { toHttpSettings, toJobsSettings, toPipelines } from "./compose/feature-settings.js";
 import { openBase } from "./compose/open-base.js";
-import { endLostRuns, lookAfterProcesses, lookForPackages, sweepOldData } from "./compose/periodic-tasks.js";
+import {
+  lookAfterProcesses,
+  lookAfterRuns,
+  lookForPackages,
+  sweepOldData,
+} from "./compose/periodic-tasks.js";
 import { probeParts } from "./compose/probe-parts.js";
 import { readServiceVersion } from "./compose/service-version.js";
 import type { Config } from "./config/config-schema.js";
@@ -103,7 +108,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });
   const looks = life.use(lookAfterProcesses(jobs, terminals, base.logger));
   const sweep = life.use(sweepOldData(config, files, base));
-  const lost = life.use(endLostRuns(runs, base.logger));
+  const lost = life.use(lookAfterRuns(runs, base.logger));
   const changes = packages === null ? null : life.use(lookForPackages(packages, base.logger));
   const probed = { boxes, stores: base.stores, configuredModels: modelsOfType(config, "llm").length };
   const http = createApp({

@@ -1,4 +1,5 @@
 /** Runs: which pipelines, models and tools there are, and the one execution path over them. */
+import { randomUUID } from "node:crypto";
 import { DemoModel } from "../adapters/demo/demo-model.js";
 import { sniffMimeType } from "../adapters/file-types/sniff-mime-type.js";
 import { OpenAiChatModel } from "../adapters/openai/openai-chat-model.js";
@@ -21,6 +22,7 @@ import type { PlanDeps } from "../runs/plan-run.js";
 import { PluginListeners } from "../runs/plugin-listeners.js";
 import { RunnerRegistry } from "../runs/runner-registry.js";
 import { ServeRuns } from "../runs/serve-runs.js";
+import { SteeringEnds } from "../runs/steering-ends.js";
 import type { ToolCatalog } from "../tools/tool-catalog.js";
 import {
   toBotPackages,
@@ -28,6 +30,7 @@ import {
   toModelFacts,
   toModelSettings,
   toPipelines,
+  toTenants,
 } from "./feature-settings.js";
 import type { Base } from "./open-base.js";
 
@@ -70,7 +73,14 @@ export function buildRuns(
       skills: [],
     },
   };
-  const shared = { ...base, ...stores, events: new LocalRunEvents(), active: new ActiveRuns() };
+  const tenants = toTenants(config);
+  const shared = {
+    ...base,
+    ...stores,
+    events: new LocalRunEvents(),
+    active: new ActiveRuns(),
+    steeringEnds: new SteeringEnds({ hasChat: ({ tenant }) => tenants.has(tenant) }),
+  };
   base.metrics.observe("runs_active", () => shared.active.size);
   base.metrics.observe("boxes_awake", () => boxes.awakeCount);
   const box: RunBoxDeps = {
@@ -111,6 +121,7 @@ export function buildRuns(
     admit: { ...shared, plan, prepare, boxes },
     keys: stores.idempotency,
     orchestrator,
+    worker: randomUUID(),
   });
   return { runs, runners };
 }

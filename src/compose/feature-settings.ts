@@ -11,6 +11,7 @@ import { bindingOf, type PipelineConfig } from "../config/pipeline-settings.js";
 import { resolveBindingConfig } from "../domain/binding-config.js";
 import type { BoxSettings } from "../domain/box.js";
 import { EgressRules } from "../domain/egress-rules.js";
+import { MAIN_TENANT } from "../domain/ids.js";
 import type { HttpSettings } from "../http/create-app.js";
 import type { ModelFacts } from "../runs/authorise-models.js";
 import type { RunBoxDeps } from "../runs/host/run-box.js";
@@ -167,4 +168,9 @@ export function toHttpSettings({ server, limits, inbound }: Config, version: str
       maxTotalBytes: inbound.max_total_bytes,
     },
   };
+}
+
+/** Whose requests are taken: the tenants of the keys, and the one of a service without keys. */
+export function toTenants({ server }: Config): ReadonlySet<string> {
+  return new Set([MAIN_TENANT, ...server.keys.map(({ tenant }) => tenant)]);
 }

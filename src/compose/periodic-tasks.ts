@@ -11,8 +11,8 @@ import type { ServeRuns } from "../runs/serve-runs.js";
 import { sweepRetention } from "../runs/sweep-retention.js";
 import type { Base } from "./open-base.js";
 
-/** No run stays without a worker for more than 60 s (runs §20.4). */
-const END_LOST_EVERY_MS = 20_000;
+/** A claim outlasts two rounds; with it no run stays without a worker for more than 60 s (runs §20.4). */
+const HOLD_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const LOOK_AFTER_EVERY_MS = 10_000;
 const LOOK_FOR_PACKAGES_EVERY_MS = 5_000;
@@ -31,13 +31,13 @@ export function lookAfterProcesses(jobs: Jobs, terminals: Terminals, logger: Log
   });
 }
 
-/** Ends runs whose end could not be written when it came. */
-export function endLostRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
+/** Holds the claims of runs, ends those that have lost their worker, and takes in those that nobody looks after. */
+export function lookAfterRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
   return new PeriodicTask({
-    everyMs: END_LOST_EVERY_MS,
-    work: () => runs.endLost(),
+    everyMs: HOLD_EVERY_MS,
+    work: () => runs.lookAfter(),
     onError: (error) =>
-      logger.error({ code: toServiceError(error).code }, "The end of a run could not be written yet.", error),
+      logger.error({ code: toServiceError(error).code }, "Runs could not be looked after.", error),
   });
 }
 

@@ -21,7 +21,8 @@ export async function answerAdmission(
   const { admission, wanted } = answer;
   const { run, queued } = admission;
   const { response, caller, signal } = exchange;
-  if (!wanted.stream && (!wanted.wait || queued)) {
+  // A steered message has no stream of its own: the run that absorbs it has one.
+  if (run.status === "steered" || (!wanted.stream && (!wanted.wait || queued))) {
     response.status(202).json(run);
     return;
   }

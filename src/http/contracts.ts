@@ -25,6 +25,9 @@ import {
 import { healthSchema, readinessSchema } from "./schemas/operation-bodies.js";
 import {
   acknowledgeSchema,
+  admittedSchema,
+  cancelledRunSchema,
+  cancelSchema,
   createRunSchema,
   emptyBodySchema,
   eventsQuery,
@@ -35,6 +38,8 @@ import {
   runEventSchema,
   runFormDocSchema,
   runListSchema,
+  steeredListSchema,
+  steerSchema,
 } from "./schemas/run-bodies.js";
 import { runnerMetadataSchema } from "./schemas/runner-bodies.js";
 import {
@@ -65,7 +70,7 @@ export const createRun = contract({
       description: "The finished run; with `stream` its events.",
       content: { [JSON_TYPE]: runAnswerSchema, [EVENTS_TYPE]: runEventSchema },
     },
-    202: json("The run waits or has just begun.", runAnswerSchema),
+    202: json("The run waits or has just begun, or a run that goes on answers the message.", admittedSchema),
   },
   errors: [
     "pipeline.not_found",
@@ -94,7 +99,7 @@ export const getRun = contract({
   access: "client",
   summary: "A run as it stands.",
   query: noQuery,
-  answers: { 200: json("The run.", runAnswerSchema) },
+  answers: { 200: json("The run; of a steered message what became of it.", admittedSchema) },
   errors: ["run.not_found"],
 });
 
@@ -115,9 +120,30 @@ export const cancelRun = contract({
   access: "client",
   summary: "Stop a run.",
   query: noQuery,
-  body: { [JSON_TYPE]: emptyBodySchema },
-  answers: { 200: json("The run after it was stopped.", runAnswerSchema) },
+  body: { [JSON_TYPE]: cancelSchema },
+  answers: { 200: json("The run after it was stopped, and where its messages are.", cancelledRunSchema) },
   errors: ["run.not_found", "run.ended"],
+});
+
+export const steerRun = contract({
+  method: "post",
+  path: "/v1/runs/:id/steer",
+  access: "client",
+  summary: "Send a text to a run that is going on.",
+  query: noQuery,
+  body: { [JSON_TYPE]: steerSchema },
+  answers: { 202: json("The run answers for it, or it is queued behind the run.", admittedSchema) },
+  errors: ["run.not_found", "run.ended", "run.queue_full", "service.stopping"],
+});
+
+export const listSteering = contract({
+  method: "get",
+  path: "/v1/runs/:id/steering",
+  access: "client",
+  summary: "Messages that were meant for a run, and where each of them is.",
+  query: noQuery,
+  answers: { 200: json("The messages, in order of arrival.", steeredListSchema) },
+  errors: ["run.not_found"],
 });
 
 export const retryRun = contract({
@@ -287,6 +313,8 @@ export const CONTRACTS: readonly RouteContract[] = [
   getRun,
   followRun,
   cancelRun,
+  steerRun,
+  listSteering,
   retryRun,
   acknowledgeDelivery,
   createEvent,

@@ -89,6 +89,19 @@ export interface HostRuns {
   appendResult(id: RunId, result: unknown, options: CallOptions): Promise<RunEvent>;
 }
 
+export interface SteeringRequest {
+  readonly mode: "all" | "one-at-a-time";
+  /** The reply of the model that the messages follow: if any is pulled, it is in the history before them. */
+  readonly after?: Message | undefined;
+}
+
+export interface PulledMessage {
+  readonly id: RunId;
+  readonly text: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
 export interface AcquiredBox {
   readonly id: SessionId;
   readonly status: BoxState;
@@ -194,6 +207,11 @@ export interface RunHost {
   ): Promise<ToolOutcome>;
   /** `get_prompt`: the effective prompt; empty when the host has none of its own. */
   getPrompt(options: CallOptions): Promise<readonly Message[]>;
+  /**
+   * `steering_pull`: messages that arrived since, in order of arrival, at most 100; needs the capability `steering`.
+   * What was pulled is in the history and is the run's to answer (runs §14).
+   */
+  pullSteering(request: SteeringRequest, options: CallOptions): Promise<readonly PulledMessage[]>;
   /** `history_page` of the run's own conversation; without a cursor the newest page (runs §17). */
   historyPage(request: HistoryRequest, options: CallOptions): Promise<HistoryPage>;
   /**

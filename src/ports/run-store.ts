@@ -161,7 +161,8 @@ export interface RunStore {
   /** Adds to what is kept with a run, terminal or not; a name that is there takes the new value. @returns false for an unknown run */
   mergeMetadata(id: RunId, metadata: Readonly<Record<string, unknown>>): Promise<boolean>;
   /**
-   * Takes a queued run, or one whose claim has expired (runs §20.3). Of a conversation one run is claimed at a time.
+   * Takes a queued run, or one whose claim has expired (runs §20.3). Two workers hold no runs of one
+   * conversation; the order within a worker is its own.
    * @returns the run under its new epoch; null when it is not to be had
    */
   claim(id: RunId, by: Claimant): Promise<RunRecord | null>;

@@ -10,6 +10,8 @@ export interface ActiveRun extends Disposable {
 
 export class ActiveRuns {
   readonly #controllers = new Map<RunId, AbortController>();
+  /** Runs that pull messages while they go on. */
+  readonly #steerable = new Set<RunId>();
 
   /** @param deadlineMs after so long the signal aborts with `runner.timeout` */
   register(runId: RunId, deadlineMs: number): ActiveRun {
@@ -24,9 +26,19 @@ export class ActiveRuns {
       [Symbol.dispose]: () => {
         clearTimeout(timer);
         this.#controllers.delete(runId);
+        this.#steerable.delete(runId);
         controller.abort(new ServiceError("host.not_found", "Run session not found: the run has ended."));
       },
     };
+  }
+
+  /** The run declared steering and its pull API (runs §14.2). */
+  openToSteering(runId: RunId): void {
+    if (this.has(runId)) this.#steerable.add(runId);
+  }
+
+  canSteer(runId: RunId): boolean {
+    return this.#steerable.has(runId);
   }
 
   has(runId: RunId): boolean {

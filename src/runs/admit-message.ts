@@ -108,7 +108,8 @@ export function repeatRun(run: RunRecord, id: RunId, now: number): RunRecord {
   };
 }
 
-function untouched(createdAt: number) {
+/** What a run has not come to yet. @param createdAt Unix milliseconds */
+export function untouched(createdAt: number) {
   return {
     createdAt,
     startedAt: null,

@@ -6,6 +6,8 @@ import type { StateScope } from "../domain/state.js";
 
 export interface ApiFacts {
   readonly permissions: Permissions;
+  /** The runner declares the capability `steering`. */
+  readonly canSteer: boolean;
   readonly resources: Resources;
   /** Enabled by the binding. */
   readonly scopes: readonly StateScope[];
@@ -29,7 +31,7 @@ export function availableApis(facts: ApiFacts): Record<AvailableApi, boolean> {
     event_page: hasConversation && permissions.events.includes("page"),
     state: scopes.length > 0,
     storage: resources.storage.plugin || resources.storage.workspace,
-    steering_pull: false,
+    steering_pull: facts.canSteer,
     run_get: true,
     run_list: true,
     run_events_page: true,

@@ -114,6 +114,7 @@ function historyOf(inputs: ContextInputs): RunContext["context"] {
     },
     available_apis: availableApis({
       permissions: inputs.descriptor.permissions,
+      canSteer: inputs.descriptor.capabilities.steering,
       resources: inputs.resources,
       scopes: permittedScopes(inputs.binding.state, run.trigger.event_type),
       hasPrompt: inputs.hasPrompt,

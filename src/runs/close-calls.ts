@@ -19,5 +19,6 @@ export async function closeCalls(
       message: { role: "tool", tool_call_id: call.id, content: ANSWER },
       partial: false,
       createdAt,
+      epoch: run.epoch,
     });
 }

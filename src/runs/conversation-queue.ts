@@ -49,6 +49,23 @@ export class ConversationQueue {
     this.#start(runId);
   }
 
+  /** The run whose turn it is; null while nothing is going on. */
+  current(conversation: string): RunId | null {
+    return this.#lines.get(conversation)?.current ?? null;
+  }
+
+  /** Runs that stand behind it, in order. */
+  waiting(conversation: string): readonly RunId[] {
+    return [...(this.#lines.get(conversation)?.waiting ?? [])];
+  }
+
+  /** Puts runs before all that wait, in this order. */
+  enterFirst(conversation: string, runIds: readonly RunId[]): void {
+    const line = this.#lines.get(conversation);
+    if (line !== undefined) line.waiting.unshift(...runIds);
+    else for (const runId of runIds) this.enter(conversation, runId);
+  }
+
   /** Takes a run that has not started out of its line. @returns false when it is not waiting */
   withdraw(conversation: string, runId: RunId): boolean {
     const waiting = this.#lines.get(conversation)?.waiting ?? [];

@@ -18,6 +18,8 @@ export type IdempotencyVerdict =
 export interface IdempotencyDeps {
   readonly keys: IdempotencyStore;
   readonly findRun: (id: RunId) => Promise<RunRecord | null>;
+  /** The key's message is absorbed by a run, and is none of its own. */
+  readonly isSteered: (id: RunId) => Promise<boolean>;
 }
 
 /**
@@ -28,8 +30,10 @@ export async function judgeKey(deps: IdempotencyDeps, claim: IdempotencyRecord):
   const standing = await deps.keys.claim(claim, claim.createdAt - KEPT_MS);
   if (standing.runId === claim.runId) return { kind: "first" };
   const run = await deps.findRun(standing.runId);
+  const isSteered = run === null && (await deps.isSteered(standing.runId));
   // A key whose request was refused stands for nothing yet: the corrected request may have it.
-  if (run !== null && standing.bodyHash !== claim.bodyHash) throw mismatch();
+  if ((run !== null || isSteered) && standing.bodyHash !== claim.bodyHash) throw mismatch();
+  if (isSteered) return { kind: "same", runId: standing.runId };
   if (run !== null && run.state !== "failed" && run.state !== "timeout")
     return { kind: "same", runId: standing.runId };
   const replaced = await deps.keys.replace(claim, standing.runId);

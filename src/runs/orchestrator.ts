@@ -11,6 +11,7 @@ import type { RunRecord } from "../ports/run-store.js";
 import type { ActiveRun, ActiveRuns } from "./active-runs.js";
 import { buildContext, type PlaceInHistory } from "./build-context.js";
 import { ClaimedFiles } from "./claimed-files.js";
+import { claimLost } from "./claims.js";
 import { closeCalls } from "./close-calls.js";
 import { decideOutcome, terminalEvent } from "./end-run.js";
 import { createRunHost, type HostDeps, type LiveHost } from "./host/create-run-host.js";
@@ -22,6 +23,7 @@ import { type RecorderDeps, RunRecorder } from "./record-run.js";
 import { resolveBinding } from "./resolve-binding.js";
 import { runDeadlineSec } from "./run-limits.js";
 import { sessionBoxOf } from "./session-box.js";
+import type { SteeringEnds } from "./steering-ends.js";
 import { takeResult } from "./take-result.js";
 import { untilStopped } from "./until-stopped.js";
 
@@ -30,6 +32,7 @@ export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
   readonly host: HostDeps;
   readonly listeners: Pick<PluginListeners, "hear">;
   readonly active: ActiveRuns;
+  readonly steeringEnds: SteeringEnds;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly settings: {
@@ -61,7 +64,7 @@ export class Orchestrator {
    * @throws only what the stores fail with when the end is written
    */
   async execute(run: RunRecord): Promise<void> {
-    const recorder = new RunRecorder(this.#deps, run);
+    const recorder = new RunRecorder(this.#deps, run, () => this.#deps.active.stop(run.id, claimLost()));
     const startedAt = this.#deps.clock.elapsed();
     let failure: unknown = null;
     let host: LiveHost | null = null;
@@ -115,7 +118,7 @@ export class Orchestrator {
   /** @returns the time of the start, Unix milliseconds */
   async #begin(run: RunRecord, plan: RunPlan, recorder: RunRecorder): Promise<number> {
     const now = this.#deps.clock.now();
-    await this.#deps.runs.update(run.id, { state: "running", startedAt: now });
+    await this.#deps.runs.update(run.id, { state: "running", startedAt: now }, run.epoch);
     const { session, pipeline, runner } = run;
     const config_source = plan.binding.configSource;
     await recorder.emit("run.started", { session, pipeline, runner, config_source });
@@ -138,7 +141,8 @@ export class Orchestrator {
     for (const warning of plan.warnings) await recorder.warn(warning);
     const { descriptor } = plan.runner;
     const context = await this.#context(run, parts);
-    const { streaming, interrupt } = descriptor.capabilities;
+    const { streaming, interrupt, steering } = descriptor.capabilities;
+    if (steering) this.#deps.active.openToSteering(run.id);
     const normaliser = new ResultNormaliser({ runId: run.id, streaming });
     const claimed = new ClaimedFiles(this.#deps.host.files, run);
     const results = runRunner(() => plan.runner.run(context, host.api, { signal: active.signal }));
@@ -203,7 +207,13 @@ export class Orchestrator {
     const outcome = this.#deps.mask.value(decided);
     await closeCalls(this.#deps.transcripts, run, outcome.endedAt);
     await recorder.closeTranscript(progress.text, outcome.message?.partial ?? false);
-    const event = await this.#deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));
+    const how = { epoch: run.epoch, steered: this.#deps.steeringEnds.of(run) };
+    const event = await this.#deps.runs.finish(
+      run.id,
+      outcome,
+      (record) => terminalEvent(record, files),
+      how,
+    );
     if (event !== null) this.#deps.events.notify(run.id, event.sequence);
     this.#report(run, { outcome, failure, durationMs: this.#deps.clock.elapsed() - parts.startedAt });
   }

@@ -7,7 +7,8 @@ import type { SecretMask } from "../lib/secret-mask.js";
 import type { Clock } from "../ports/clock.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
-import type { TranscriptStore } from "../ports/transcript-store.js";
+import type { SteeringItem, SteeringStore } from "../ports/steering-store.js";
+import type { NewTranscriptItem, TranscriptStore } from "../ports/transcript-store.js";
 import { redactInline } from "./redact-inline.js";
 import { toTime } from "./run-object.js";
 import { VisibleText } from "./visible-text.js";
@@ -21,6 +22,7 @@ type DataOf<Type extends RunnerResult["type"]> = Extract<RunnerResult, { readonl
 export interface RecorderDeps {
   readonly runs: RunStore;
   readonly transcripts: TranscriptStore;
+  readonly steering: SteeringStore;
   readonly events: RunEvents;
   readonly clock: Clock;
   /** Goes over everything that is written, so that no event and no history holds a secret (box §10.7). */
@@ -47,19 +49,23 @@ export interface RunProgress {
 export class RunRecorder {
   readonly #deps: RecorderDeps;
   readonly #run: RunRecord;
+  readonly #onLost: () => void;
   readonly #shown = new VisibleText();
   readonly #warnings: RunWarning[] = [];
   #lastMessage: string | null = null;
   /** Visible text that the transcript has already, in messages with calls. */
   #storedText = "";
+  #isLost = false;
   #verdict: RunnerVerdict | null = null;
   #usage: Usage = NO_USAGE;
   #model: string | null = null;
   #toolRounds = 0;
 
-  constructor(deps: RecorderDeps, run: RunRecord) {
+  /** @param onLost stops the run: it is another worker's, or has ended */
+  constructor(deps: RecorderDeps, run: RunRecord, onLost: () => void = () => undefined) {
     this.#deps = deps;
     this.#run = run;
+    this.#onLost = onLost;
   }
 
   get progress(): RunProgress {
@@ -78,8 +84,41 @@ export class RunRecorder {
   async emit(type: RunEventType, shown: Readonly<Record<string, unknown>>): Promise<void> {
     const timestamp = toTime(this.#deps.clock.now());
     const data = this.#deps.mask.value(shown);
-    const event = await this.#deps.runs.appendEvent(this.#run.id, { type, data, timestamp });
-    if (event !== null) this.#deps.events.notify(this.#run.id, event.sequence);
+    const { id, epoch } = this.#run;
+    const event = await this.#deps.runs.appendEvent(id, { type, data, timestamp }, epoch);
+    if (event === null) this.#lose();
+    else this.#deps.events.notify(id, event.sequence);
+  }
+
+  /**
+   * Takes messages that arrived while the run goes on (runs §14.4).
+   * @param after the reply that they follow; it is in the history before them
+   */
+  async pullSteering(limit: number, after: Message | null): Promise<readonly SteeringItem[]> {
+    const { id, epoch } = this.#run;
+    const reply = after === null ? null : this.#deps.mask.value(after);
+    const before = reply === null ? null : this.#toItem(reply, false);
+    const now = this.#deps.clock.now();
+    const pulled = await this.#deps.steering.pull(id, { epoch, limit, now, before });
+    if (pulled === null) this.#lose();
+    if (pulled === null || pulled.messages.length === 0) return [];
+    if (reply !== null) {
+      this.#shown.complete(messageText(reply));
+      this.#storedText = this.#shown.text;
+    }
+    this.#deps.events.notify(id, pulled.sequence);
+    return pulled.messages;
+  }
+
+  /** Another worker has the run, or has ended it: whoever writes here stops. */
+  #lose(): void {
+    this.#isLost = true;
+    this.#onLost();
+  }
+
+  /** The run is not this worker's any more, and nothing of it may be written. */
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   async warn(told: RunWarning): Promise<void> {
@@ -179,7 +218,11 @@ export class RunRecorder {
   }
 
   async #appendMessage(message: Message, partial: boolean): Promise<void> {
-    await this.#deps.transcripts.append({
+    await this.#deps.transcripts.append(this.#toItem(message, partial));
+  }
+
+  #toItem(message: Message, partial: boolean): NewTranscriptItem {
+    return {
       tenant: this.#run.tenant,
       conversation: this.#run.conversation,
       runId: this.#run.id,
@@ -187,7 +230,8 @@ export class RunRecorder {
       message: redactInline(message),
       partial,
       createdAt: this.#deps.clock.now(),
-    });
+      epoch: this.#run.epoch,
+    };
   }
 }
 

@@ -7,11 +7,15 @@ import type { FileStore } from "../ports/file-store.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
 import type { TranscriptStore } from "../ports/transcript-store.js";
+import type { Claims } from "./claims.js";
 import { closeCalls } from "./close-calls.js";
 import { failedOutcome, terminalEvent } from "./end-run.js";
+import type { SteeringEnds } from "./steering-ends.js";
 import { VisibleText } from "./visible-text.js";
 
 export interface RecoverDeps {
+  readonly claims: Claims;
+  readonly steeringEnds: SteeringEnds;
   readonly runs: RunStore;
   readonly transcripts: TranscriptStore;
   readonly files: FileStore;
@@ -21,15 +25,42 @@ export interface RecoverDeps {
 
 const PAGE = 500;
 
-/** Ends every run that was executing. @returns the queued ones, oldest first, to be continued */
-export async function recoverRuns(deps: RecoverDeps): Promise<readonly RunRecord[]> {
-  const open = await deps.runs.listOpen();
-  for (const run of open) if (!isQueued(run)) await endInterrupted(deps, run);
-  return open.filter(isQueued);
+/**
+ * Ends every run that was executing.
+ * @param isAlone no other process works with the ledger, so whoever holds a claim is dead; else only expired claims count
+ * @returns the queued ones, oldest first, to be continued
+ */
+export async function recoverRuns(deps: RecoverDeps, isAlone: boolean): Promise<readonly RunRecord[]> {
+  for (const run of await deps.runs.listOpen())
+    if (run.state === "claimed" || run.state === "running") await resumeAbandoned(deps, run, isAlone);
+  if (isAlone) await queueLoneMessages(deps.runs);
+  return (await deps.runs.listOpen()).filter(({ state }) => state === "queued");
 }
 
-function isQueued({ state }: RunRecord): boolean {
-  return state === "created" || state === "queued";
+/** No run goes on, so a message that is still stored for one needs a run of its own. */
+async function queueLoneMessages(runs: RunStore): Promise<void> {
+  for (const { id, state } of await runs.listOpen())
+    if (state === "created") await runs.update(id, { state: "queued" });
+}
+
+/**
+ * Takes a run over that its worker has left: one that has begun is ended, one that has not is queued again.
+ * @param isDead the worker is known to be dead, so that its claim need not expire first
+ * @returns the run if it is to be executed
+ */
+export async function resumeAbandoned(
+  deps: RecoverDeps,
+  run: RunRecord,
+  isDead = false,
+): Promise<RunRecord | null> {
+  const taken = isDead ? await deps.claims.takeOver(run.id) : await deps.claims.take(run.id);
+  if (taken === null) return null;
+  if (run.state === "running" || taken.startedAt !== null) {
+    await endInterrupted(deps, taken);
+    return null;
+  }
+  await deps.claims.giveBack(taken);
+  return { ...taken, state: "queued", claim: null };
 }
 
 /** Ends a run that nobody executes any more; its exported files stay delivered. */
@@ -42,7 +73,8 @@ export async function endInterrupted(deps: RecoverDeps, run: RunRecord): Promise
   });
   const outcome = failedOutcome({ run, error, text, endedAt: deps.now() });
   const files = await deps.files.listByRun(run.tenant, run.id);
-  const event = await deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files));
+  const how = { epoch: run.epoch, steered: deps.steeringEnds.of(run) };
+  const event = await deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files), how);
   if (event !== null) deps.events.notify(run.id, event.sequence);
 }
 
@@ -62,6 +94,7 @@ async function appendPartial(deps: RecoverDeps, run: RunRecord, text: string): P
     message: { role: "assistant", content: text },
     partial: true,
     createdAt: deps.now(),
+    epoch: run.epoch,
   });
 }
 

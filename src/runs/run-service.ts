@@ -1,13 +1,25 @@
 /** What surfaces may do with runs: admit a message, look, follow, cancel, repeat, acknowledge (api §2). */
 import type { FileId, RunId, SessionId } from "../domain/ids.js";
 import type { PublicStatus, Run, RunEvent } from "../domain/run.js";
+import type { SteeredMessage, SteeringPlace } from "../domain/steering.js";
 import type { CallOptions } from "../ports/options.js";
 import type { Caller, RunRequest } from "./run-request.js";
 
 export interface Admission {
-  readonly run: Run;
+  /** A steered message is no run of its own: the run that it names answers for it (runs §8.2). */
+  readonly run: Run | SteeredMessage;
   /** The conversation was busy: the run waits behind another one (runs §7.5). */
   readonly queued: boolean;
+}
+
+export interface CancelOptions extends CallOptions {
+  /** Messages that wait go into the history, and nobody answers them; `keep` if not given. */
+  readonly queue?: "keep" | "clear" | undefined;
+}
+
+/** A run that was stopped, with the place of each message that was meant for it or waited behind it. */
+export interface CancelledRun extends Run {
+  readonly messages: readonly { readonly id: RunId; readonly place: SteeringPlace }[];
 }
 
 export interface RunQuery {
@@ -29,7 +41,8 @@ export interface RunService {
   readonly isStopping: boolean;
   /** Stores the message or event and queues its run. Refusals (unknown pipeline, bad template) come before anything is created. */
   admit(request: RunRequest, caller: Caller, options: CallOptions): Promise<Admission>;
-  get(caller: Caller, id: RunId): Promise<Run>;
+  /** @returns for the id of a steered message what became of it, until it is a run of its own */
+  get(caller: Caller, id: RunId): Promise<Run | SteeredMessage>;
   list(caller: Caller, query: RunQuery): Promise<RunPage>;
   /** Resolves when the run is terminal; aborting stops the waiting, not the run. */
   wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run>;
@@ -38,8 +51,18 @@ export interface RunService {
    * @throws ServiceError `run.not_found` at the first step
    */
   follow(caller: Caller, id: RunId, after: number, options: CallOptions): AsyncIterable<RunEvent>;
-  /** @throws ServiceError `run.ended` when it is terminal already */
-  cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run>;
+  /**
+   * Stops the run, not the queue behind it, unless that is to be cleared as well (runs §14.7).
+   * @throws ServiceError `run.ended` when it is terminal already
+   */
+  cancel(caller: Caller, id: RunId, options: CancelOptions): Promise<CancelledRun>;
+  /**
+   * A text for a run that is going on; where the run cannot take it in, it is queued behind it.
+   * @throws ServiceError `run.ended`, `run.queue_full`
+   */
+  steer(caller: Caller, id: RunId, text: string, options: CallOptions): Promise<Run | SteeredMessage>;
+  /** Every message that was meant for a run, and where it is, in order of arrival. */
+  listSteering(caller: Caller, id: RunId): Promise<readonly SteeredMessage[]>;
   /** A failed or timed-out run again, as a new run with the same input and attachments (api §2). */
   retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission>;
   /** What the bot's platform did with a file; `failed` marks the run failed, nothing is sent again (box §9.6). */

@@ -9,6 +9,7 @@ import {
   type Run,
   type RunEvent,
 } from "../domain/run.js";
+import type { SteeredMessage } from "../domain/steering.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
 import type { FileStore } from "../ports/file-store.js";
 import type { IdempotencyStore } from "../ports/idempotency-store.js";
@@ -16,18 +17,23 @@ import type { Logger } from "../ports/logger.js";
 import type { CallOptions } from "../ports/options.js";
 import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
+import type { SteeringStore } from "../ports/steering-store.js";
 import type { TranscriptStore } from "../ports/transcript-store.js";
 import type { ActiveRuns } from "./active-runs.js";
 import { type AdmitDeps, admitMessage, repeatRun } from "./admit-message.js";
-import { ConversationQueue } from "./conversation-queue.js";
+import { cancelled, cancelRun } from "./cancel-run.js";
+import { Claims } from "./claims.js";
 import { undeliveredError } from "./end-run.js";
+import { ExecuteQueue } from "./execute-queue.js";
 import { followRun } from "./follow-run.js";
 import { judgeKey } from "./idempotency.js";
 import type { Orchestrator } from "./orchestrator.js";
-import { endInterrupted, type RecoverDeps, recoverRuns } from "./recover-runs.js";
+import { type RecoverDeps, recoverRuns } from "./recover-runs.js";
 import { toRunObject } from "./run-object.js";
 import type { Caller, RunRequest } from "./run-request.js";
-import type { Admission, RunPage, RunQuery, RunService } from "./run-service.js";
+import type { Admission, CancelledRun, CancelOptions, RunPage, RunQuery, RunService } from "./run-service.js";
+import { Steering, steeringMessage } from "./steering.js";
+import type { SteeringEnds } from "./steering-ends.js";
 
 export interface ServeRunsDeps {
   readonly admit: AdmitDeps;
@@ -37,31 +43,47 @@ export interface ServeRunsDeps {
   readonly events: RunEvents;
   readonly keys: IdempotencyStore;
   readonly active: ActiveRuns;
+  readonly steering: SteeringStore;
+  readonly steeringEnds: SteeringEnds;
   readonly orchestrator: Orchestrator;
   readonly logger: Logger;
+  /** Name of this process in the ledger; it never repeats. */
+  readonly worker: string;
+  /** No other process works with the ledger. */
+  readonly isExclusive: boolean;
 }
 
 export class ServeRuns implements RunService {
   readonly #deps: ServeRunsDeps;
-  readonly #queue: ConversationQueue;
+  readonly #recovery: RecoverDeps;
+  readonly #queue: ExecuteQueue;
+  readonly #steering: Steering;
   readonly #keyLock = new KeyedLock<string>();
   readonly #acceptLock = new KeyedLock<string>();
-  readonly #executions = new Set<Promise<void>>();
-  /** Runs that wait or execute here. */
-  readonly #open = new Map<RunId, RunRecord>();
-  /** Runs that are over, and whose end the store did not take. */
-  readonly #lostRuns = new Map<RunId, RunRecord>();
-  #isStopping = false;
 
   constructor(deps: ServeRunsDeps) {
     this.#deps = deps;
-    this.#queue = new ConversationQueue((runId) => this.#begin(runId));
+    const { clock } = deps.admit;
+    const claims = new Claims({ ...deps, clock });
+    this.#recovery = { ...deps, claims, now: () => clock.now() };
+    this.#queue = new ExecuteQueue({ ...deps, claims, clock, recovery: this.#recovery });
+    this.#steering = new Steering(deps);
   }
 
   /** Closes what a dead process left and continues its queue (runs §20.4). */
   async start(): Promise<void> {
-    const queued = await recoverRuns(this.#recovery);
-    for (const run of queued) this.#enqueue(run);
+    const queued = await recoverRuns(this.#recovery, this.#deps.isExclusive);
+    for (const run of queued) this.#queue.enqueue(run);
+  }
+
+  /** Keeps what this worker holds, and ends or takes in what nobody works for; to be done every few seconds. */
+  async lookAfter(): Promise<void> {
+    await this.#queue.lookAfter();
+  }
+
+  /** Ends the runs whose end could not be written when it came. */
+  async endLost(): Promise<void> {
+    await this.#queue.endLost();
   }
 
   async admit(request: RunRequest, caller: Caller, options: CallOptions): Promise<Admission> {
@@ -72,7 +94,11 @@ export class ServeRuns implements RunService {
       return this.#accept(await this.#make(id, { request, caller }, options), options);
     using _held = await this.#keyLock.acquire(JSON.stringify([caller.tenant, idempotency.key]), options);
     const verdict = await judgeKey(
-      { keys: this.#deps.keys, findRun: (known) => this.#deps.runs.get(caller.tenant, known) },
+      {
+        keys: this.#deps.keys,
+        findRun: (known) => this.#deps.runs.get(caller.tenant, known),
+        isSteered: async (known) => (await this.#steering.find(caller.tenant, known)) !== null,
+      },
       { tenant: caller.tenant, ...idempotency, runId: id, createdAt: this.#deps.admit.clock.now() },
     );
     if (verdict.kind === "same") return await this.#attach(caller, verdict.runId);
@@ -84,11 +110,13 @@ export class ServeRuns implements RunService {
   }
 
   get isStopping(): boolean {
-    return this.#isStopping;
+    return this.#queue.isStopping;
   }
 
-  async get(caller: Caller, id: RunId): Promise<Run> {
-    return this.#toObject(await this.#find(caller, id));
+  async get(caller: Caller, id: RunId): Promise<Run | SteeredMessage> {
+    const run = await this.#deps.runs.get(caller.tenant, id);
+    const steered = await this.#steeredOf(caller, id, run);
+    return steered ?? this.#toObject(run ?? (await this.#find(caller, id)));
   }
 
   async list(caller: Caller, query: RunQuery): Promise<RunPage> {
@@ -122,14 +150,31 @@ export class ServeRuns implements RunService {
     yield* followRun(this.#deps, { tenant: caller.tenant, id, after }, options);
   }
 
-  async cancel(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
+  async cancel(caller: Caller, id: RunId, options: CancelOptions): Promise<CancelledRun> {
     const run = await this.#find(caller, id);
     if (isTerminal(run.state)) throw hasEnded(run.state);
-    await this.#stop(run, cancelled());
-    const stopped = await this.wait(caller, id, options);
-    // It may have come to its end by itself at the same moment.
+    const deps = {
+      ...this.#deps,
+      clock: this.#deps.admit.clock,
+      queue: this.#queue,
+      wait: (stopped: RunRecord, call: CallOptions) => this.wait(caller, stopped.id, call),
+    };
+    const stopped = await cancelRun(deps, { run, queue: options.queue ?? "keep" }, options);
     if (stopped.status !== "cancelled") throw hasEnded(stopped.status);
     return stopped;
+  }
+
+  async steer(caller: Caller, id: RunId, text: string, options: CallOptions): Promise<Run | SteeredMessage> {
+    this.#refuseWhileStopping();
+    const run = await this.#find(caller, id);
+    if (isTerminal(run.state)) throw hasEnded(run.state);
+    const { ids, clock } = this.#deps.admit;
+    const message = steeringMessage(run, { id: ids.create("run"), text, now: clock.now() });
+    return (await this.#accept(message, options, run)).run;
+  }
+
+  async listSteering(caller: Caller, id: RunId): Promise<readonly SteeredMessage[]> {
+    return this.#steering.list(await this.#find(caller, id));
   }
 
   async retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission> {
@@ -160,32 +205,29 @@ export class ServeRuns implements RunService {
     await this.#deps.files.setState(fileId, report.state === "sent" ? "acked" : "failed");
     if (report.state === "failed")
       await this.#deps.runs.failDelivered(id, undeliveredError(file, report.detail));
-    return this.get(caller, id);
+    return this.#toObject(await this.#find(caller, id));
   }
 
   clientGone(id: RunId): void {
-    const run = this.#open.get(id);
-    if (run?.onDisconnect === "cancel")
-      void this.#stop(run, cancelled()).catch((error: unknown) => this.#lost(run, error));
+    const run = this.#queue.find(id);
+    if (run?.onDisconnect !== "cancel") return;
+    void this.#queue.stopRun(run, cancelled()).catch((error: unknown) => {
+      this.#deps.logger.error({ runId: id, code: "internal" }, "A run could not be stopped.", error);
+    });
   }
 
   /** Refuses new runs, gives the running ones `graceMs`, then interrupts them (api §7). */
   async stop(graceMs: number): Promise<void> {
-    this.#isStopping = true;
-    const limit = AbortSignal.timeout(graceMs);
-    const interrupt = (): void =>
-      this.#deps.active.stopAll(
-        new ServiceError("run.interrupted", "The service was stopped while this run was going on.", {
-          hint: "Repeat it with POST /v1/runs/{id}/retry; files that were exported are kept.",
-        }),
-      );
-    limit.addEventListener("abort", interrupt, { once: true });
-    await Promise.all(this.#executions);
-    limit.removeEventListener("abort", interrupt);
+    await this.#queue.stop(
+      graceMs,
+      new ServiceError("run.interrupted", "The service was stopped while this run was going on.", {
+        hint: "Repeat it with POST /v1/runs/{id}/retry; files that were exported are kept.",
+      }),
+    );
   }
 
   #refuseWhileStopping(): void {
-    if (this.#isStopping)
+    if (this.#queue.isStopping)
       throw new ServiceError("service.stopping", "The service is stopping and takes no new runs.", {
         hint: "Try again in a moment.",
       });
@@ -197,91 +239,61 @@ export class ServeRuns implements RunService {
     options: CallOptions,
   ): Promise<RunRecord> {
     const checkRoom = (conversation: string): void =>
-      this.#queue.checkRoom(queueKey({ tenant: from.caller.tenant, conversation }));
+      this.#queue.checkRoom({ tenant: from.caller.tenant, conversation });
     return admitMessage(this.#deps.admit, { id, checkRoom, ...from }, options);
   }
 
-  /** One at a time in a conversation: the limit is exact, and the ledger has the order of the queue. */
-  async #accept(run: RunRecord, options: CallOptions): Promise<Admission> {
-    const key = queueKey(run);
-    using _turn = await this.#acceptLock.acquire(key, options);
-    this.#queue.checkRoom(key);
+  /**
+   * One at a time in a conversation: the limit is exact, and the ledger has the order of the queue.
+   * @param meantFor a run that the message is for and for no other
+   */
+  async #accept(run: RunRecord, options: CallOptions, meantFor?: RunRecord): Promise<Admission> {
+    using _turn = await this.#acceptLock.acquire(JSON.stringify([run.tenant, run.conversation]), options);
+    const steered = await this.#absorb(run, meantFor);
+    if (steered !== null) return { run: steered, queued: false };
+    this.#queue.checkRoom(run);
     await this.#deps.runs.create(run);
-    const queued = this.#queue.isBusy(key);
-    this.#enqueue(run);
+    const queued = this.#queue.isBusy(run);
+    this.#queue.enqueue(run);
     return { run: toRunObject(run, []), queued };
   }
 
-  /** The caller of a known key gets the run that stands behind it. */
+  /** Before anything else of a run: one that is going on may answer for the message (runs §8.1). */
+  async #absorb(message: RunRecord, meantFor: RunRecord | undefined): Promise<SteeredMessage | null> {
+    const goingOn = this.#queue.goingOn(message);
+    if (goingOn === null || message.retryOf !== null) return null;
+    const absorbed = await this.#steering.absorb(message, goingOn);
+    if (absorbed.kind === "ended" && meantFor !== undefined) throw hasEnded("completed");
+    if (absorbed.kind !== "steered") return null;
+    this.#queue.absorbs(goingOn.id);
+    return absorbed.message;
+  }
+
+  /** The caller of a known key gets the run that stands behind it, or what became of the message. */
   async #attach(caller: Caller, id: RunId): Promise<Admission> {
-    const run = await this.#find(caller, id);
-    return { run: await this.#toObject(run), queued: this.#queue.isWaiting(queueKey(run), id) };
-  }
-
-  #enqueue(run: RunRecord): void {
-    this.#open.set(run.id, run);
-    this.#queue.enter(queueKey(run), run.id);
-  }
-
-  #begin(runId: RunId): void {
-    const run = this.#open.get(runId);
-    if (run === undefined || this.#isStopping) return;
-    const execution = this.#deps.orchestrator
-      .execute(run)
-      .catch((error: unknown) => this.#lost(run, error))
-      .finally(() => {
-        this.#executions.delete(execution);
-        this.#open.delete(runId);
-        this.#queue.leave(queueKey(run), runId);
-      });
-    this.#executions.add(execution);
-  }
-
-  /** Ends the runs whose end could not be written when it came: none stays `running` without a worker (runs §20.4). */
-  async endLost(): Promise<void> {
-    for (const [runId, run] of this.#lostRuns) {
-      const record = await this.#deps.runs.get(run.tenant, runId);
-      if (record !== null && !isTerminal(record.state)) await endInterrupted(this.#recovery, record);
-      this.#lostRuns.delete(runId);
-    }
-  }
-
-  get #recovery(): RecoverDeps {
-    const { clock } = this.#deps.admit;
-    return { ...this.#deps, now: () => clock.now() };
-  }
-
-  /** The store itself failed: the ledger keeps the run open until `endLost` can write. */
-  #lost(run: RunRecord, error: unknown): void {
-    const runId = run.id;
-    this.#lostRuns.set(runId, run);
-    this.#deps.logger.error({ runId, code: "internal" }, "The end of a run could not be written.", error);
-  }
-
-  async #stop(run: RunRecord, reason: ServiceError): Promise<void> {
-    if (this.#deps.active.stop(run.id, reason)) return;
-    if (!this.#queue.withdraw(queueKey(run), run.id)) return;
-    this.#open.delete(run.id);
-    await this.#deps.orchestrator.endUnstarted(run, reason);
+    const run = await this.get(caller, id);
+    if (run.status === "steered") return { run, queued: false };
+    return { run, queued: this.#queue.isWaiting(await this.#find(caller, id)) };
   }
 
   async #find(caller: Caller, id: RunId): Promise<RunRecord> {
     const run = await this.#deps.runs.get(caller.tenant, id);
-    if (run !== null) return run;
-    throw new ServiceError("run.not_found", `There is no run "${id.slice(0, 100)}".`);
+    const steered = await this.#steeredOf(caller, id, run);
+    if (run !== null && steered === null) return run;
+    throw new ServiceError("run.not_found", `There is no run "${id.slice(0, 100)}".`, {
+      hint: steered === null ? undefined : `The run ${steered.absorbed_by} answers for this message.`,
+    });
+  }
+
+  /** @param run of that id, as the ledger has it */
+  async #steeredOf(caller: Caller, id: RunId, run: RunRecord | null): Promise<SteeredMessage | null> {
+    const isRun = run !== null && run.state !== "created";
+    return isRun ? null : this.#steering.find(caller.tenant, id);
   }
 
   async #toObject(run: RunRecord): Promise<Run> {
     return toRunObject(run, await this.#deps.files.listByRun(run.tenant, run.id));
   }
-}
-
-function queueKey({ tenant, conversation }: Pick<RunRecord, "tenant" | "conversation">): string {
-  return JSON.stringify([tenant, conversation]);
-}
-
-function cancelled(): ServiceError {
-  return new ServiceError("cancelled", "The run was cancelled.");
 }
 
 function hasEnded(status: PublicStatus): ServiceError {

@@ -467,14 +467,16 @@ function describeClaims(make: () => Promise<Opened<RunStore>>): void {
     expect(await store.it.claim("run_1", one)).toBeNull();
   });
 
-  it("claims one run of a conversation at a time", async () => {
+  it("lets no two workers hold runs of one conversation", async () => {
     await using store = await make();
     await store.it.create(aRun());
     await store.it.create(aRun({ id: "run_2" }));
     await store.it.create(aRun({ id: "run_3", conversation: "conversation-2" }));
     await store.it.create(aRun({ id: "run_4", tenant: "other" }));
     const claims = await Promise.all(
-      (["run_1", "run_2", "run_3", "run_4"] as const).map((id) => store.it.claim(id, one)),
+      (["run_1", "run_2", "run_3", "run_4"] as const).map((id) =>
+        store.it.claim(id, id === "run_1" ? one : two),
+      ),
     );
     expect(claims.map((run) => run?.id ?? null)).toEqual(["run_1", null, "run_3", "run_4"]);
     await store.it.finish("run_1", anOutcome(), completed, { epoch: 1 });

@@ -18,9 +18,11 @@ import type {
   ImageBytes,
   ImportedAttachment,
   ModelCall,
+  PulledMessage,
   RerankCall,
   RetrieveRequest,
   RunHost,
+  SteeringRequest,
 } from "../../src/ports/run-host.js";
 import { FakeKeyValues } from "./fake-key-values.js";
 
@@ -49,6 +51,8 @@ export interface FakeHostParts {
   readonly imported?: readonly ImportedAttachment[];
   readonly saveFails?: boolean;
   readonly historyFails?: boolean;
+  /** Texts that have arrived by each pull. */
+  readonly steering?: () => readonly string[];
   /** Passages by knowledge base. */
   readonly knowledge?: Readonly<Record<string, readonly KnowledgeChunk[]>>;
   /** Ids of models that order documents. */
@@ -181,6 +185,12 @@ export class FakeRunHost implements RunHost {
     if (this.#parts.mayCapture !== true) throw refusal("capture_file");
     this.asked.push(request);
     return `file_${this.asked.length}`;
+  }
+
+  async pullSteering({ mode, after }: SteeringRequest): Promise<readonly PulledMessage[]> {
+    this.actions.push(`steering ${mode}${after === undefined ? "" : ` after ${messageText(after)}`}`);
+    const texts = this.#parts.steering?.() ?? [];
+    return texts.map((text, index) => ({ id: `run_s${index}`, text, createdAt: 1_000 }));
   }
 
   async readImage(reference: string, maxBytes: number): Promise<ImageBytes | null> {

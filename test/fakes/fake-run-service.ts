@@ -8,10 +8,28 @@ import {
   type RunEventType,
   TERMINAL_EVENTS,
 } from "../../src/domain/run.js";
+import type { SteeredMessage } from "../../src/domain/steering.js";
 import { NO_USAGE } from "../../src/domain/usage.js";
 import type { CallOptions } from "../../src/ports/options.js";
 import type { Caller, RunRequest } from "../../src/runs/run-request.js";
-import type { Admission, RunPage, RunQuery, RunService } from "../../src/runs/run-service.js";
+import type {
+  Admission,
+  CancelledRun,
+  CancelOptions,
+  RunPage,
+  RunQuery,
+  RunService,
+} from "../../src/runs/run-service.js";
+
+const STEERED: SteeredMessage = {
+  id: "run_message",
+  object: "run",
+  status: "steered",
+  absorbed_by: "run_1",
+  place: "waiting",
+  text: "And this.",
+  created_at: "2026-01-01T00:00:00.000Z",
+};
 
 interface Entry {
   run: Run;
@@ -111,12 +129,25 @@ export class FakeRunService implements RunService {
     }
   }
 
-  async cancel(caller: Caller, id: RunId, _options: CallOptions): Promise<Run> {
+  async cancel(caller: Caller, id: RunId, { queue }: CancelOptions): Promise<CancelledRun> {
     const { run } = this.#find(caller, id);
     if (run.status !== "queued" && run.status !== "running")
       throw new ServiceError("run.ended", `The run has ended already: it is ${run.status}.`);
     this.end(id, "cancelled");
-    return this.get(caller, id);
+    const place = queue === "clear" ? ("not_answered" as const) : ("queue" as const);
+    return { ...(await this.get(caller, id)), messages: [{ id: "run_behind", place }] };
+  }
+
+  async steer(caller: Caller, id: RunId, text: string): Promise<SteeredMessage> {
+    const { run } = this.#find(caller, id);
+    if (run.status !== "queued" && run.status !== "running")
+      throw new ServiceError("run.ended", `The run has ended already: it is ${run.status}.`);
+    return { ...STEERED, absorbed_by: id, text };
+  }
+
+  async listSteering(caller: Caller, id: RunId): Promise<readonly SteeredMessage[]> {
+    this.#find(caller, id);
+    return [{ ...STEERED, absorbed_by: id }];
   }
 
   async retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission> {

@@ -29,6 +29,7 @@ import { PluginListeners } from "../../src/runs/plugin-listeners.js";
 import type { Pipeline } from "../../src/runs/resolve-binding.js";
 import { RunnerRegistry } from "../../src/runs/runner-registry.js";
 import { ServeRuns } from "../../src/runs/serve-runs.js";
+import { SteeringEnds } from "../../src/runs/steering-ends.js";
 import { NativeToolSource } from "../../src/tools/native-source.js";
 import { ToolCatalog } from "../../src/tools/tool-catalog.js";
 import { CountingIds } from "../fakes/counting-ids.js";
@@ -64,6 +65,12 @@ export interface WorldOptions {
   readonly toolTimeoutMs?: number;
   readonly stores?: MemoryStores;
   readonly secrets?: readonly string[];
+  /** Name of the process in the ledger. */
+  readonly worker?: string;
+  /** False where other processes work with the same stores. */
+  readonly isExclusive?: boolean;
+  readonly hasChat?: (run: RunRecord) => boolean;
+  readonly clock?: FakeClock;
 }
 
 export interface RunWorld extends AsyncDisposable {
@@ -108,7 +115,7 @@ export const NEVER = new AbortController().signal;
 const MIB = 1024 * 1024;
 
 export function aRunWorld(options: WorldOptions = {}): RunWorld {
-  const clock = new FakeClock();
+  const clock = options.clock ?? new FakeClock();
   const stores = options.stores ?? openMemoryStores({ clock });
   const base = {
     clock,
@@ -117,6 +124,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     metrics: new FakeMetrics(),
     events: new LocalRunEvents(),
     active: new ActiveRuns(),
+    steeringEnds: new SteeringEnds({ hasChat: options.hasChat ?? (() => true) }),
     mask: new SecretMask(options.secrets ?? []),
     ...stores,
   };
@@ -167,6 +175,8 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
     admit: { ...base, plan, prepare, boxes },
     keys: stores.idempotency,
     orchestrator,
+    worker: options.worker ?? "worker-1",
+    isExclusive: options.isExclusive ?? true,
   });
   return {
     ...base,

@@ -103,7 +103,7 @@ export class MemoryRunStore implements RunStore {
 
   async claim(id: RunId, { worker, now, expiresAt }: Claimant): Promise<RunRecord | null> {
     const run = this.#runs.get(id);
-    if (run === undefined || !this.#isFree(run.record, now)) return null;
+    if (run === undefined || !this.#isFree(run.record, { worker, now })) return null;
     const epoch = run.record.epoch + 1;
     run.record = { ...run.record, state: "claimed", epoch, claim: { worker, expiresAt } };
     return run.record;
@@ -176,11 +176,15 @@ export class MemoryRunStore implements RunStore {
     return Array.from(this.#runs.values(), ({ record }) => record);
   }
 
-  #isFree(record: RunRecord, now: number): boolean {
+  #isFree(record: RunRecord, { worker, now }: Pick<Claimant, "worker" | "now">): boolean {
     if (record.state !== "queued") return isAdrift(record, now);
     const { tenant, conversation } = record;
     return !this.#records().some(
-      (other) => other.tenant === tenant && other.conversation === conversation && isHeld(other),
+      (other) =>
+        other.tenant === tenant &&
+        other.conversation === conversation &&
+        isHeld(other) &&
+        (other.claim?.worker ?? worker) !== worker,
     );
   }
 

@@ -31,7 +31,8 @@ export async function claimRun(db: Kysely<Schema>, id: RunId, by: Claimant): Pro
         .select("other.id")
         .whereRef("other.tenant", "=", "run.tenant")
         .whereRef("other.conversation", "=", "run.conversation")
-        .where("other.state", "in", HELD);
+        .where("other.state", "in", HELD)
+        .where("other.worker", "!=", by.worker);
       const isNext = run.and([run("state", "=", "queued"), run.not(run.exists(held))]);
       return run.or([isNext, run.and([run("state", "in", HELD), isExpired(by.now)])]);
     })

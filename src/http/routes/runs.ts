@@ -9,12 +9,27 @@ import {
   sessionIdSchema,
 } from "../../domain/ids.js";
 import type { RunService } from "../../runs/run-service.js";
-import { acknowledgeDelivery, cancelRun, followRun, getRun, listRuns, retryRun } from "../contracts.js";
+import {
+  acknowledgeDelivery,
+  cancelRun,
+  followRun,
+  getRun,
+  listRuns,
+  listSteering,
+  retryRun,
+  steerRun,
+} from "../contracts.js";
 import { parseInput } from "../parse-input.js";
 import { takeRunToken } from "../rate-limit.js";
 import type { JsonReader } from "../read-json.js";
 import { type Exchange, implement, pathParameter, type Route } from "../route.js";
-import { acknowledgeSchema, emptyBodySchema, lastEventIdSchema } from "../schemas/run-bodies.js";
+import {
+  acknowledgeSchema,
+  cancelSchema,
+  emptyBodySchema,
+  lastEventIdSchema,
+  steerSchema,
+} from "../schemas/run-bodies.js";
 import { type StreamRunDeps, streamRun } from "../stream-run.js";
 import type { TokenBuckets } from "../token-bucket.js";
 
@@ -65,8 +80,18 @@ function changeRunRoutes({ runs, json, rate }: RunRoutesDeps): readonly Route[] 
   return [
     implement(cancelRun, async (exchange) => {
       const { caller, response, signal } = exchange;
-      await json.readAs(emptyBodySchema, exchange);
-      response.json(await runs.cancel(caller, readRunId(exchange), { signal }));
+      const { body } = await json.readAs(cancelSchema, exchange);
+      response.json(await runs.cancel(caller, readRunId(exchange), { ...body, signal }));
+    }),
+    implement(steerRun, async (exchange) => {
+      const { caller, response, signal } = exchange;
+      const { body } = await json.readAs(steerSchema, exchange);
+      takeRunToken(rate, caller.tenant);
+      response.status(202).json(await runs.steer(caller, readRunId(exchange), body.text, { signal }));
+    }),
+    implement(listSteering, async (exchange) => {
+      const data = await runs.listSteering(exchange.caller, readRunId(exchange));
+      exchange.response.json({ object: "list", data });
     }),
     implement(retryRun, async (exchange) => {
       const { caller, response, signal } = exchange;

@@ -1,7 +1,9 @@
 /** Bodies and queries of the run routes (api §2). Unknown fields are refused. */
 import { z } from "zod";
 import { chatSchema } from "../../domain/event.js";
+import { runIdSchema } from "../../domain/ids.js";
 import { publicStatusSchema, RUN_EVENT_TYPES, runSchema } from "../../domain/run.js";
+import { steeredMessageSchema, steeringPlaceSchema } from "../../domain/steering.js";
 import { MAX_JSON_DEPTH } from "../read-json.js";
 
 const MAX_NAME_CHARS = 1024;
@@ -121,7 +123,41 @@ export const acknowledgeSchema = z
 
 export const emptyBodySchema = z.strictObject({});
 
+export const cancelSchema = z
+  .strictObject({
+    queue: z.enum(["keep", "clear"]).default("keep").meta({
+      description: "`clear`: messages that wait go into the history, and nobody answers them.",
+    }),
+  })
+  .meta({ id: "CancelRun" });
+
+/** Characters of a text for a run that is going on; a longer message is one for `POST /v1/runs`. */
+const MAX_STEER_CHARS = 100_000;
+
+export const steerSchema = z
+  .strictObject({ text: z.string().min(1).max(MAX_STEER_CHARS) })
+  .meta({ id: "SteerRun" });
+
+export const steeredAnswerSchema = steeredMessageSchema.meta({
+  id: "SteeredMessage",
+  description: "A message that a run absorbs while it goes on.",
+});
+
+export const steeredListSchema = z
+  .object({ object: z.literal("list"), data: z.array(steeredAnswerSchema) })
+  .meta({ id: "SteeredMessageList" });
+
 export const runAnswerSchema = runSchema.meta({ id: "Run" });
+
+export const admittedSchema = z.union([runAnswerSchema, steeredAnswerSchema]);
+
+export const cancelledRunSchema = runSchema
+  .extend({
+    messages: z
+      .array(z.object({ id: runIdSchema, place: steeringPlaceSchema }))
+      .meta({ description: "Messages that were meant for the run or waited behind it, and where they are." }),
+  })
+  .meta({ id: "CancelledRun" });
 
 export const runListSchema = z
   .object({

@@ -27,6 +27,7 @@ import { captureFile } from "./capture-file.js";
 import type { KeyValues } from "./key-values.js";
 import { ModelCalls } from "./model-calls.js";
 import { PastCalls } from "./past-calls.js";
+import { pullSteering } from "./pull-steering.js";
 import { rerankDocuments } from "./rerank-documents.js";
 import { retrieveKnowledge } from "./retrieve-knowledge.js";
 import { RunBox, type RunBoxDeps } from "./run-box.js";
@@ -108,6 +109,7 @@ export function createRunHost(deps: HostDeps, { run, plan, prompt, recorder, sig
       gate.check();
       return frozenPrompt;
     },
+    pullSteering: (request) => pullSteering({ gate, recorder, isSteerable: isSteerable(plan) }, request),
     ...resourceCalls(deps, { run, plan, gate, recorder }),
     historyPage: (request) => past.historyPage(request),
     historySearch: (request) => past.historySearch(request),
@@ -200,6 +202,10 @@ function stateOf({ state: store, clock }: HostDeps, { run, plan, gate }: Gated):
       packageId: `${author}/${plugin}`,
     },
   );
+}
+
+function isSteerable({ runner }: RunPlan): boolean {
+  return runner.descriptor.capabilities.steering;
 }
 
 /** As at the admission of the message. */

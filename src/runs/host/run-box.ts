@@ -151,7 +151,7 @@ export class RunBox {
     this.#lease = lease;
     if (lease.session.id !== session.id) {
       const { id: sessionId, key } = lease.session;
-      await this.#deps.runs.update(id, { session: { id: sessionId, key } });
+      await this.#deps.runs.update(id, { session: { id: sessionId, key } }, this.#run.epoch);
     }
     return lease;
   }
@@ -200,10 +200,8 @@ export class RunBox {
     );
     this.#attachments = imported.outcomes;
     this.#sources = imported.sources;
-    await this.#deps.runs.update(this.#run.id, {
-      attachments: imported.outcomes,
-      attachmentSources: imported.sources,
-    });
+    const { outcomes: attachments, sources: attachmentSources } = imported;
+    await this.#deps.runs.update(this.#run.id, { attachments, attachmentSources }, this.#run.epoch);
     for (const outcome of imported.outcomes) await this.#recorder.emit("attachment.imported", { ...outcome });
     return imported.outcomes.flatMap((outcome, index) => {
       const attachment = this.#run.input.attachments[index];

@@ -7,6 +7,7 @@ import { proves } from "../../support/proves.js";
 function facts(fields: Partial<ApiFacts> = {}): ApiFacts {
   return {
     permissions: aDescriptor({ permissions: {} }).permissions,
+    canSteer: false,
     resources: someResources(),
     scopes: [],
     hasPrompt: false,

@@ -10,20 +10,34 @@ const DAY_MS = 86_400_000;
 describe("judgeKey", () => {
   let keys = new MemoryIdempotencyStore();
   let runs = new Map<RunId, RunRecord>();
+  let steered = new Set<RunId>();
 
   beforeEach(() => {
     keys = new MemoryIdempotencyStore();
     runs = new Map();
+    steered = new Set();
   });
 
   const judge = (fields: Parameters<typeof anIdempotencyRecord>[0] = {}) =>
-    judgeKey({ keys, findRun: async (id) => runs.get(id) ?? null }, anIdempotencyRecord(fields));
+    judgeKey(
+      { keys, findRun: async (id) => runs.get(id) ?? null, isSteered: async (id) => steered.has(id) },
+      anIdempotencyRecord(fields),
+    );
 
   /** Claims the key for run_1, which then stands in that state. */
   const claimed = async (state: RunRecord["state"]): Promise<void> => {
     await judge();
     runs.set("run_1", aRun({ state }));
   };
+
+  it("gives the same answer again for a message that a run absorbs, and for no other body", async () => {
+    await judge();
+    steered.add("run_1");
+    expect(await judge({ runId: "run_2" })).toEqual({ kind: "same", runId: "run_1" });
+    await expect(judge({ runId: "run_2", bodyHash: "c".repeat(64) })).rejects.toMatchObject({
+      code: "idempotency.mismatch",
+    });
+  });
 
   it("makes a run for a key that is not known", async () => {
     expect(await judge()).toEqual({ kind: "first" });

@@ -4,7 +4,9 @@ import { LocalRunEvents } from "../../../src/adapters/system/local-run-events.js
 import { findUnansweredCalls } from "../../../src/domain/history.js";
 import type { Message } from "../../../src/domain/message.js";
 import { RUN_STATES, type RunState } from "../../../src/domain/run.js";
+import { Claims } from "../../../src/runs/claims.js";
 import { recoverRuns } from "../../../src/runs/recover-runs.js";
+import { SteeringEnds } from "../../../src/runs/steering-ends.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
 import { aFile, aRun, aTranscriptItem } from "../../support/records.js";
 
@@ -21,7 +23,11 @@ describe("recoverRuns", () => {
     events = new LocalRunEvents();
   });
 
-  const recover = () => recoverRuns({ ...stores, events, now: () => clock.now() });
+  const recover = (isAlone = true) => {
+    const claims = new Claims({ ...stores, clock, worker: "later" });
+    const steeringEnds = new SteeringEnds({ hasChat: () => true });
+    return recoverRuns({ ...stores, claims, steeringEnds, events, now: () => clock.now() }, isAlone);
+  };
   const says = async (message: Message): Promise<void> => {
     await stores.transcripts.append(aTranscriptItem({ message }));
   };
@@ -59,21 +65,37 @@ describe("recoverRuns", () => {
     await expect(woken).resolves.toBeUndefined();
   });
 
+  it("leaves what other workers hold alone until their claims have expired", async () => {
+    const claim = { worker: "one", now: clock.now(), expiresAt: clock.now() + 30_000 };
+    await stores.runs.create(aRun());
+    await stores.runs.create(aRun({ id: "run_2", conversation: "other" }));
+    await stores.runs.create(aRun({ id: "run_3", state: "created" }));
+    await stores.runs.claim("run_1", claim);
+    await stores.runs.claim("run_2", { ...claim, expiresAt: clock.now() });
+    await stores.runs.update("run_1", { state: "running" }, 1);
+    await stores.runs.update("run_2", { state: "running" }, 1);
+    expect(await recover(false)).toEqual([]);
+    expect(await stores.runs.get("main", "run_1")).toMatchObject({ state: "running", epoch: 1 });
+    expect(await stores.runs.get("main", "run_2")).toMatchObject({ state: "failed", epoch: 2 });
+    expect(await stores.runs.get("main", "run_3")).toMatchObject({ state: "created" });
+  });
+
   it("gives the queued ones back, oldest first, and leaves ended ones alone", async () => {
     for (const [index, state] of RUN_STATES.entries())
       await stores.runs.create(aRun({ id: `run_${index}`, state }));
     const queued = await recover();
     expect(queued.map(({ id, state }) => [id, state])).toEqual([
-      ["run_0", "created"],
+      ["run_0", "queued"],
       ["run_1", "queued"],
+      ["run_2", "queued"],
     ]);
     const states: RunState[] = [];
     for (const index of RUN_STATES.keys())
       states.push((await stores.runs.get("main", `run_${index}`))?.state ?? "created");
     expect(states).toEqual([
-      "created",
       "queued",
-      "failed",
+      "queued",
+      "queued",
       "failed",
       "completed",
       "failed",

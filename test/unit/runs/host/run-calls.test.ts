@@ -3,6 +3,7 @@ import type { RunHost } from "../../../../src/ports/run-host.js";
 import { createRunHost } from "../../../../src/runs/host/create-run-host.js";
 import { planRun } from "../../../../src/runs/plan-run.js";
 import { RunRecorder } from "../../../../src/runs/record-run.js";
+import { toRunObject } from "../../../../src/runs/run-object.js";
 import { aPipeline, aPolicy } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { anOutcome, aRun } from "../../../support/records.js";
@@ -146,7 +147,7 @@ describe("RunCalls", () => {
       ...world.host,
       cancelRun: async (tenant: string, id: `run_${string}`) => {
         cancelled.push([tenant, id]);
-        return world.serve.get({ tenant, role: "client" as const }, id);
+        return toRunObject(await world.record(id), []);
       },
     };
     const run = aRun();
