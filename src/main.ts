@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 /** The process: command word, config, compose, listen, signals, drain, exit code. */
+import { parseArgs } from "node:util";
 import { readServiceVersion } from "./compose/service-version.js";
 import { compose, findRunnerFaults, TOOL_NAMES } from "./compose.js";
 import { CONFIG_EXIT_CODE, describeLoadedConfig } from "./config/check-config.js";
 import type { Config } from "./config/config-schema.js";
 import { type LoadedConfig, loadConfig } from "./config/load-config.js";
+import { migrateConfigFile } from "./config/migrate-config.js";
 import { toServiceError } from "./domain/errors.js";
 import { CleanupStack } from "./lib/cleanup-stack.js";
 
@@ -34,6 +36,8 @@ async function main(words: readonly string[]): Promise<number> {
       process.stdout.write(describeLoadedConfig(loaded));
       return loaded.ok ? 0 : CONFIG_EXIT_CODE;
     }
+    case "migrate-config":
+      return migrate(words.slice(1));
     case "--version":
       process.stdout.write(`${readServiceVersion()}\n`);
       return 0;
@@ -44,6 +48,35 @@ async function main(words: readonly string[]): Promise<number> {
       return 0;
     default:
       return fail(`Unknown command "${command}".\n\n${usage()}`, EXIT_USAGE);
+  }
+}
+
+/** Words: the file, and what was decided. */
+async function migrate(words: readonly string[]): Promise<number> {
+  const { values, positionals } = readMigrateWords(words);
+  const [file, ...more] = positionals;
+  const { templates: template } = values;
+  const isChoice = template === undefined || template === "keep" || template === "drop";
+  if (file === undefined || more.length > 0 || !isChoice)
+    return fail(`migrate-config needs one file.\n\n${usage()}`, EXIT_USAGE);
+  const done = await migrateConfigFile(file, { confirmed: values.confirm ?? false, template });
+  if (done.exitCode !== 0) return fail(done.text, done.exitCode);
+  process.stdout.write(done.text);
+  return 0;
+}
+
+function readMigrateWords(words: readonly string[]): {
+  readonly values: { readonly confirm?: boolean | undefined; readonly templates?: string | undefined };
+  readonly positionals: readonly string[];
+} {
+  try {
+    return parseArgs({
+      args: [...words],
+      allowPositionals: true,
+      options: { confirm: { type: "boolean" }, templates: { type: "string" } },
+    });
+  } catch {
+    return { values: {}, positionals: [] };
   }
 }
 
@@ -124,6 +157,8 @@ function usage(): string {
 
   berth                    start the service (configuration: BERTH_CONFIG, else berth.yaml, else built in)
   berth check-config FILE  check a configuration file without starting
+  berth migrate-config FILE [--confirm] [--templates keep|drop]
+                           show what brings its pipelines up to date; with --confirm write it, and keep FILE.bak
   berth --version
 `;
 }
