@@ -3,8 +3,9 @@ import type { RunHost } from "../../../../src/ports/run-host.js";
 import { createRunHost } from "../../../../src/runs/host/create-run-host.js";
 import { planRun } from "../../../../src/runs/plan-run.js";
 import { RunRecorder } from "../../../../src/runs/record-run.js";
-import { toRunObject } from "../../../../src/runs/run-object.js";
-import { aPipeline, aPolicy } from "../../../support/builders.js";
+import { Gate } from "../../../fakes/gate.js";
+import { completed, ScriptedRunner } from "../../../fakes/scripted-runner.js";
+import { aPipeline, aPolicy, aRequest, CALLER } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { anOutcome, aRun } from "../../../support/records.js";
 import { aRunWorld, NEVER, type RunWorld } from "../../../support/run-world.js";
@@ -139,32 +140,29 @@ describe("RunCalls", () => {
     });
   });
 
-  it("cancels the run that waits behind the asking one", async () => {
-    const pipelines = [aPipeline()];
-    await using world = aRunWorld({ pipelines });
-    const cancelled: unknown[] = [];
-    const host = {
-      ...world.host,
-      cancelRun: async (tenant: string, id: `run_${string}`) => {
-        cancelled.push([tenant, id]);
-        return toRunObject(await world.record(id), []);
+  it("cancels a run that waits behind the asking one, and the asking one itself", async () => {
+    const seen: unknown[] = [];
+    const runner = new ScriptedRunner({
+      play: async function* (context, { runs }, options) {
+        if (context.input.text === "first") {
+          await behind.opened;
+          const waiting = await runs.list({ status: "queued" }, options);
+          for (const { id } of waiting.items) seen.push((await runs.cancel(id, options)).status);
+        } else await runs.cancel(context.run_id, options);
+        yield { ...completed(), run_id: context.run_id };
       },
-    };
-    const run = aRun();
-    await world.stores.runs.create(run);
-    await world.stores.runs.create(aRun({ id: "run_2" }));
-    const plan = await planRun(world.plan, { tenant: "main", botId: null, pipeline: null }, CALL);
-    const recorder = new RunRecorder({ ...world.host, ...world.stores }, run);
-    const live = createRunHost(host, {
-      run,
-      plan,
-      prompt: [],
-      recorder,
-      signal: new AbortController().signal,
     });
-    expect(await live.api.runs.cancel("run_2", CALL)).toMatchObject({ id: "run_2" });
-    expect(cancelled).toEqual([["main", "run_2"]]);
-    await live.leave();
+    await using world = aRunWorld({ runner });
+    const behind = new Gate();
+    const admit = async (text: string) => (await world.serve.admit(aRequest({ text }), CALLER, CALL)).run.id;
+    const first = await admit("first");
+    const second = await admit("second");
+    behind.open();
+    expect((await world.serve.wait(CALLER, second, CALL)).status).toBe("cancelled");
+    expect((await world.serve.wait(CALLER, first, CALL)).status).toBe("completed");
+    expect(seen).toEqual(["cancelled"]);
+    const own = await admit("own");
+    expect((await world.serve.wait(CALLER, own, CALL)).status).toBe("cancelled");
   });
 });
 
