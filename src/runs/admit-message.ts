@@ -40,10 +40,8 @@ export async function admitMessage(
   options: CallOptions,
 ): Promise<RunRecord> {
   const { tenant } = caller;
-  const { chat } = request;
-  const event = "event" in request ? request.event : null;
-  const pipeline =
-    event === null ? request.pipeline : findListener(deps.plan.pipelines, event.type, request.pipeline);
+  const { chat, text, contents } = request;
+  const { event, messageChain, pipeline } = readEvent(request, deps.plan);
   const planned = { tenant, botId: chat?.bot_id ?? null, pipeline };
   const { binding, runner, resources } = await planRun(deps.plan, planned, options);
   const params = filterParams(request.variables);
@@ -63,8 +61,6 @@ export async function admitMessage(
   const key = planSession(runner.planBox(binding.config), resources, facts);
   const conversation = chat === null ? loneKey(id) : conversationKey(chat, binding.pipeline, params);
   checkRoom(conversation);
-  const { text, contents } = request;
-  const messageChain = "event" in request ? request.messageChain : [];
   const prepared = await prepareInput(deps.prepare, { tenant, text, contents, messageChain }, options);
   const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
   return {
@@ -87,6 +83,13 @@ export async function admitMessage(
     retryOf: null,
     ...untouched(createdAt),
   };
+}
+
+/** What an event says besides what a message says too, and which pipeline answers it. */
+function readEvent(request: RunRequest, { pipelines }: PlanDeps) {
+  if (!("event" in request)) return { event: null, messageChain: [], pipeline: request.pipeline };
+  const { event, messageChain } = request;
+  return { event, messageChain, pipeline: findListener(pipelines, event.type, request.pipeline) };
 }
 
 /**

@@ -15,6 +15,7 @@ import {
 } from "../../../support/builders.js";
 import { proves } from "../../../support/proves.js";
 import { aRunWorld, NEVER, type RunWorld } from "../../../support/run-world.js";
+import { textLike } from "../../../support/text-like.js";
 
 const CALL = { signal: NEVER };
 const EVERYTHING = { history: ["page", "search"], events: ["get", "page"] };
@@ -65,12 +66,22 @@ const summaries: Ask = async (host) => {
   return items.map(({ summary }) => summary);
 };
 
+const ownEvent: Ask = (host, { event }) => host.eventGet(event.event_id, CALL);
+const firstEvent: Ask = async (host) => {
+  const { items } = await host.eventPage({ direction: "forward", limit: 1 }, CALL);
+  return host.eventGet(items[0]?.event_id ?? "", CALL);
+};
+
+function find(text: string): Ask {
+  return async (host) => (await host.historySearch({ text }, CALL)).items.map((item) => item.message.content);
+}
+
 describe("PastCalls", () => {
   it("refuses the history and the events of another conversation or thread, and logs it", async () => {
     proves("AUTH-15");
     const place = { launcher_id: "a", thread_id: "t1" };
     const other = { launcher_id: "b", thread_id: "t1" };
-    const refusal = { code: "host.unauthorized", message: expect.stringContaining("not authorized") };
+    const refusal = { code: "host.unauthorized", message: textLike(/not authorized/) };
     const elsewhere = { direction: "backward" as const, conversationId: "person_b" };
     for (const ask of [
       (host: RunHost) => host.historyPage(elsewhere, CALL),
@@ -106,10 +117,6 @@ describe("PastCalls", () => {
   });
 
   it("finds texts literally, in any case", async () => {
-    const find =
-      (text: string): Ask =>
-      async (host) =>
-        (await host.historySearch({ text }, CALL)).items.map((item) => item.message.content);
     const before = [aChat()];
     expect((await answerIn({}, find("MESSAGE"), before)).answer).toEqual(["Re: message 0", "message 0"]);
     for (const pattern of ["mess%", "m_ssage", "message .", "%", "_", "\\"])
@@ -117,16 +124,11 @@ describe("PastCalls", () => {
   });
 
   it("gives the event of the run, and those before it, by their ids", async () => {
-    const ask: Ask = (host, { event }) => host.eventGet(event.event_id, CALL);
-    expect((await answerIn({}, ask)).answer).toMatchObject({
+    expect((await answerIn({}, ownEvent)).answer).toMatchObject({
       summary: "question",
       conversation_id: "person_42",
     });
-    const first: Ask = async (host) => {
-      const { items } = await host.eventPage({ direction: "forward", limit: 1 }, CALL);
-      return host.eventGet(items[0]?.event_id ?? "", CALL);
-    };
-    expect((await answerIn({}, first, [aChat()])).answer).toMatchObject({ summary: "message 0" });
+    expect((await answerIn({}, firstEvent, [aChat()])).answer).toMatchObject({ summary: "message 0" });
     expect((await answerIn({}, (host) => host.eventGet("host:none", CALL))).answer).toMatchObject({
       code: "host.not_found",
     });

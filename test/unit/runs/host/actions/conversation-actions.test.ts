@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
+import type { TranscriptItem } from "../../../../../src/domain/history.js";
 import type { HistoryRequest } from "../../../../../src/ports/run-host.js";
 import { FakeRunHost } from "../../../../fakes/fake-run-host.js";
 import { performAction } from "../../../../support/perform-action.js";
 import { anEventRecord } from "../../../../support/records.js";
 
 const PROMPT = [{ role: "system", content: "Be kind." }] as const;
+
+function said(sequence: number, content: string): TranscriptItem {
+  const message = { role: "user" as const, content };
+  return { sequence, run_id: "run_0", event_id: null, message, partial: false, created_at: 1 };
+}
 
 describe("the actions about the conversation", () => {
   it("read the prompt and the history", async () => {
@@ -17,10 +23,6 @@ describe("the actions about the conversation", () => {
   });
 
   it("search the history, and read events", async () => {
-    const said = (sequence: number, content: string) => ({
-      ...{ sequence, run_id: "run_0", event_id: null, partial: false, created_at: 1 },
-      message: { role: "user" as const, content },
-    });
     const { tenant: _tenant, conversation: _conversation, ...event } = anEventRecord();
     const events = [{ ...event, sequence: 1 }];
     const host = new FakeRunHost({ history: [said(1, "hay"), said(2, "needle")], events });
