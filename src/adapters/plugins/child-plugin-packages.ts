@@ -17,7 +17,7 @@ import type {
 import type { RunHost } from "../../ports/run-host.js";
 import type { PackageProcess, ProcessDeps } from "./package-process.js";
 import { PackageSupervisor } from "./package-supervisor.js";
-import { type InstalledPackage, scanPackages } from "./scan-packages.js";
+import { type InstalledPackage, type KnownManifests, scanPackages } from "./scan-packages.js";
 
 export interface ChildPluginPackagesDeps extends ProcessDeps {
   readonly settings: ProcessDeps["settings"] & {
@@ -33,6 +33,7 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
   readonly #supervisors = new Map<string, PackageSupervisor>();
   readonly #retiring = new Set<Promise<void>>();
   readonly #life = new AbortController();
+  readonly #manifests: KnownManifests = new Map();
   #warned: ReadonlySet<string> = new Set();
   #generation = 1;
 
@@ -129,7 +130,11 @@ export class ChildPluginPackages implements PluginPackages, AsyncDisposable {
   }
 
   async #scan(options: CallOptions): Promise<readonly PluginPackage[]> {
-    const { packages, warnings } = await scanPackages(this.#deps.settings.directory, options);
+    const { packages, warnings } = await scanPackages(
+      this.#deps.settings.directory,
+      this.#manifests,
+      options,
+    );
     if (!this.#life.signal.aborted) this.#apply(packages);
     for (const warning of warnings) if (!this.#warned.has(warning)) this.#deps.logger.warn({}, warning);
     this.#warned = new Set(warnings);

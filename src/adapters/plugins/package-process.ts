@@ -4,6 +4,7 @@ import type { RunnerResult } from "../../domain/result.js";
 import type { RunContext } from "../../domain/run-context.js";
 import { abortReason } from "../../lib/abort-reason.js";
 import { ChangeSignal } from "../../lib/change-signal.js";
+import { endsWithin } from "../../lib/delay.js";
 import { linkSignals } from "../../lib/link-signals.js";
 import { TimeLimit } from "../../lib/time-limit.js";
 import type { Clock } from "../../ports/clock.js";
@@ -35,6 +36,8 @@ const INTERRUPT_MS = 5000;
 const LAST_WORDS_MS = 500;
 /** Results for runs that nobody knows; the rest of a stream whose reader has left is no fault. */
 const MAX_STRAY = 10_000;
+/** Milliseconds that a killed process is waited for. */
+const GONE_MS = 5000;
 const MIB = 1024 * 1024;
 const NEVER = new AbortController().signal;
 
@@ -197,10 +200,10 @@ export class PackageProcess {
     await this.stop();
   }
 
-  /** Ends it, and with it all that it works on. */
+  /** Ends it, and with it all that it works on; one that the system does not let go of holds up nobody. */
   async stop(): Promise<void> {
     this.#stop({ kind: "stopped" });
-    await this.gone();
+    await endsWithin(this.gone(), GONE_MS);
   }
 
   /** Waits until nothing of it is left. @returns why it ended */

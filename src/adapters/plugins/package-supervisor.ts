@@ -25,7 +25,6 @@ export class PackageSupervisor implements AsyncDisposable {
   readonly #deps: SupervisorDeps;
   readonly #starts = new SingleFlight<"start", PackageProcess>();
   readonly #life = new AbortController();
-  readonly #endings = new Set<Promise<void>>();
   #current: PackageProcess | null = null;
   #hasStarted = false;
   #failures = 0;
@@ -61,7 +60,6 @@ export class PackageSupervisor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#life.abort();
     await this.#current?.stop();
-    await Promise.all(this.#endings);
   }
 
   async #start({ signal }: CallOptions): Promise<PackageProcess> {
@@ -71,8 +69,7 @@ export class PackageSupervisor implements AsyncDisposable {
     try {
       const process = await startProcess(this.#deps, this.installed, linked);
       this.#current = process;
-      const ending = this.#follow(process).finally(() => this.#endings.delete(ending));
-      this.#endings.add(ending);
+      void this.#follow(process);
     } catch (error) {
       if (!linked.signal.aborted) this.#fail();
       throw error;

@@ -1,5 +1,5 @@
 /** Finds the packages of a directory: one to each directory in it, judged one by one (runs §3.1). */
-import { constants } from "node:fs";
+import { type BigIntStats, constants } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { parse } from "yaml";
@@ -40,14 +40,27 @@ export interface ScanResult {
 /** Why something is no package; its text names no place outside of the packages' directory. */
 class Refusal extends Error {}
 
-/** A directory that does not exist holds no packages. @throws what the file system fails with */
-export async function scanPackages(root: string, { signal }: CallOptions): Promise<ScanResult> {
+type Manifest = z.infer<typeof pluginManifestSchema>;
+
+/** Manifests that were read before, by path; one that has not changed is not read again. */
+export type KnownManifests = Map<string, { readonly stamp: string; readonly manifest: Manifest }>;
+
+/**
+ * A directory that does not exist holds no packages.
+ * @param known kept by the caller from scan to scan
+ * @throws what the file system fails with
+ */
+export async function scanPackages(
+  root: string,
+  known: KnownManifests,
+  { signal }: CallOptions,
+): Promise<ScanResult> {
   const packages = new Map<string, InstalledPackage>();
   const warnings: string[] = [];
   for (const name of await listDirectories(root)) {
     signal.throwIfAborted();
     try {
-      const found = await readPackage(join(root, name));
+      const found = await readPackage(join(root, name), known);
       if (found === null) continue;
       if (packages.has(found.id)) throw new Refusal(`a package "${found.id}" is there already`);
       packages.set(found.id, found);
@@ -74,12 +87,12 @@ async function listDirectories(root: string): Promise<readonly string[]> {
 }
 
 /** @returns null for a directory without a manifest */
-async function readPackage(path: string): Promise<InstalledPackage | null> {
+async function readPackage(path: string, known: KnownManifests): Promise<InstalledPackage | null> {
   if ((await lstat(path)).isSymbolicLink()) throw new Refusal("it is a link");
   const directory = await realpath(path);
-  const manifestFile = await readManifest(join(directory, MANIFEST_NAME));
-  if (manifestFile === null) return null;
-  const { metadata, spec } = parseManifest(manifestFile.text);
+  const read = await readManifest(join(directory, MANIFEST_NAME), known);
+  if (read === null) return null;
+  const { metadata, spec } = read.manifest;
   const entry = await findEntry(directory, spec.entry);
   return {
     id: `${metadata.author}/${metadata.name}`,
@@ -91,18 +104,25 @@ async function readPackage(path: string): Promise<InstalledPackage | null> {
     interruptible: interruptible(spec.runners),
     tools: spec.tools,
     listensTo: spec.listens_to,
-    revision: `${directory} ${manifestFile.stamp} ${entry.stamp}`,
+    revision: `${directory} ${read.stamp} ${entry.stamp}`,
   };
 }
 
-async function readManifest(path: string): Promise<{ text: string; stamp: string } | null> {
+async function readManifest(
+  path: string,
+  known: KnownManifests,
+): Promise<{ readonly manifest: Manifest; readonly stamp: string } | null> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const stats = await file.stat();
+    const stats = await file.stat({ bigint: true });
     if (!stats.isFile()) throw new Refusal(`${MANIFEST_NAME} is not a file`);
     if (stats.size > MAX_MANIFEST_BYTES)
       throw new Refusal(`${MANIFEST_NAME} has ${stats.size} bytes; the limit is ${MAX_MANIFEST_BYTES}`);
-    return { text: await file.readFile("utf8"), stamp: `${stats.ino} ${stats.mtimeMs} ${stats.size}` };
+    const stamp = stampOf(stats);
+    const before = known.get(path);
+    const manifest = before?.stamp === stamp ? before.manifest : parseManifest(await file.readFile("utf8"));
+    known.set(path, { stamp, manifest });
+    return { manifest, stamp };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
     if (codeOf(error) === "ELOOP") throw new Refusal(`${MANIFEST_NAME} is a link`);
@@ -110,7 +130,12 @@ async function readManifest(path: string): Promise<{ text: string; stamp: string
   }
 }
 
-function parseManifest(text: string): z.infer<typeof pluginManifestSchema> {
+/** Times in nanoseconds: a file that was written twice in a millisecond is another one. */
+function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino} ${mtimeNs} ${size}`;
+}
+
+function parseManifest(text: string): Manifest {
   let content: unknown;
   try {
     content = parse(text);
@@ -130,10 +155,10 @@ async function findEntry(directory: string, entry: string): Promise<{ path: stri
   try {
     for (let part = path; part !== directory; part = dirname(part))
       if ((await lstat(part)).isSymbolicLink()) throw new Refusal("its entry is a link, or lies behind one");
-    const stats = await lstat(path);
+    const stats = await lstat(path, { bigint: true });
     if (!stats.isFile() || !(await realpath(path)).startsWith(directory + sep))
       throw new Refusal("its entry is not a file");
-    return { path, stamp: `${stats.ino} ${stats.mtimeMs} ${stats.size}` };
+    return { path, stamp: stampOf(stats) };
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw new Refusal(`its entry "${entry}" is missing`);
     throw error;

@@ -22,6 +22,7 @@ const ways = {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   },
+  waits() { console.log("waiting"); return new Promise(() => {}); },
   exits() { process.exit(3); },
   dies() { process.kill(process.pid, "SIGKILL"); },
   garbage() { writeSync(3, "this is no frame\\n"); return new Promise(() => {}); },
@@ -80,7 +81,8 @@ beforeAll(async () => {
   service = await startService({
     backend: new FakeBoxBackend(),
     settings: {
-      plugins: { directory: directory.path, heartbeat_sec: 2 },
+      log: { level: "debug" },
+      plugins: { directory: directory.path, heartbeat_sec: 3 },
       pipelines: [
         bound("default", "plugin:acme/broken/default"),
         bound("steady", "plugin:acme/steady/default"),
@@ -109,8 +111,8 @@ describe("a runner of a package", () => {
   it.each([
     ["throws", "runner.error", "failed in an unexpected way"],
     ["rejects", "runner.error", "failed in an unexpected way"],
-    ["loops", "runner.timeout", "did not react for 2 s"],
-    ["spins", "runner.timeout", "did not react for 2 s"],
+    ["loops", "runner.timeout", "did not react for 3 s"],
+    ["spins", "runner.timeout", "did not react for 3 s"],
     ["allocates", "runner.error", "memory limit of 128 MiB"],
     ["buffers", "runner.error", "memory limit of 128 MiB"],
     ["exits", "runner.error", "exit code 3"],
@@ -125,5 +127,15 @@ describe("a runner of a package", () => {
     expect(JSON.stringify(run)).not.toContain("/secret/path");
     expect(await service.send(message("again", way))).toMatchObject({ status: "completed" });
     expect(await other).toMatchObject({ status: "completed", message: { content: "Undisturbed" } });
+  });
+
+  it("takes the runs of its own process along when it ends, each with an error of its own", async () => {
+    const waiting = service.send(message("waits"));
+    await expect
+      .poll(() => service.log.filter((line) => line.includes("A package printed: waiting")))
+      .toHaveLength(1);
+    const runs = await Promise.all([waiting, service.send(message("exits", "beside waits"))]);
+    expect(runs.map(({ error }) => error?.code)).toEqual(["runner.error", "runner.error"]);
+    expect(await service.send(message("again"))).toMatchObject({ status: "completed" });
   });
 });

@@ -1,7 +1,11 @@
-import { mkdir, rename, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ScanResult, scanPackages } from "../../../../src/adapters/plugins/scan-packages.js";
+import {
+  type KnownManifests,
+  type ScanResult,
+  scanPackages,
+} from "../../../../src/adapters/plugins/scan-packages.js";
 import { type PackageText, writePackage } from "../../../support/plugin-directory.js";
 import { withTempDir } from "../../../support/temp-dir.js";
 
@@ -11,7 +15,7 @@ const GOOD: PackageText = { id: "acme/echo", entry: "export default {};", runner
 async function scan(prepare: (root: string) => Promise<unknown>): Promise<ScanResult> {
   await using root = await withTempDir();
   await prepare(root.path);
-  return await scanPackages(root.path, CALL);
+  return await scanPackages(root.path, new Map(), CALL);
 }
 
 describe("scanPackages", () => {
@@ -41,7 +45,7 @@ describe("scanPackages", () => {
   });
 
   it("finds nothing where there is no directory, and in directories without a manifest", async () => {
-    expect(await scanPackages("/no/such/place", CALL)).toEqual({ packages: [], warnings: [] });
+    expect(await scanPackages("/no/such/place", new Map(), CALL)).toEqual({ packages: [], warnings: [] });
     const empty = await scan((root) => mkdir(join(root, "notes")));
     expect(empty).toEqual({ packages: [], warnings: [] });
   });
@@ -49,11 +53,25 @@ describe("scanPackages", () => {
   it("gives another revision when manifest or entry change", async () => {
     await using root = await withTempDir();
     const directory = await writePackage(root.path, GOOD);
-    const revision = async () => (await scanPackages(root.path, CALL)).packages[0]?.revision;
+    const revision = async () => (await scanPackages(root.path, new Map(), CALL)).packages[0]?.revision;
     const first = await revision();
     expect(await revision()).toBe(first);
     await writeFile(join(directory, "index.mjs"), "export default { runners: {} };");
     expect(await revision()).not.toBe(first);
+  });
+
+  it("reads a manifest again only when it has changed", async () => {
+    await using root = await withTempDir();
+    const known: KnownManifests = new Map();
+    const version = async () => (await scanPackages(root.path, known, CALL)).packages[0]?.version;
+    const directory = await writePackage(root.path, GOOD);
+    expect(await version()).toBe("1.0.0");
+    const [read] = known.values();
+    await version();
+    expect([...known.values()][0]?.manifest).toBe(read?.manifest);
+    const manifest = await readFile(join(directory, "plugin.yaml"), "utf8");
+    await writeFile(join(directory, "plugin.yaml"), manifest.replace("1.0.0", "2.0.0"));
+    expect(await version()).toBe("2.0.0");
   });
 
   const REFUSED: readonly [string, string, (root: string) => Promise<unknown>][] = [
