@@ -1,6 +1,7 @@
 /** The way to an MCP server over streamable HTTP: the SDK's transport over requests that are guarded and answers that are bounded. */
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ServiceError } from "../../domain/errors.js";
+import { endsWithin } from "../../lib/delay.js";
 import type { OutboundHttp } from "../../ports/outbound-http.js";
 import { MAX_MESSAGE_BYTES } from "./limits.js";
 import type { HttpServer } from "./settings.js";
@@ -11,10 +12,21 @@ export function httpTransport(
   { url, headers }: Pick<HttpServer, "url" | "headers">,
   http: OutboundHttp,
 ): StreamableHTTPClientTransport {
-  return new StreamableHTTPClientTransport(new URL(url), {
+  return new LeavingTransport(new URL(url), {
     requestInit: { headers },
     fetch: boundedFetch(http),
   });
+}
+
+/** Milliseconds that a server gets to hear of the end of its session. */
+const LEAVE_MS = 1000;
+
+/** Tells the server that its session is over; one that does not listen forgets it by itself. */
+class LeavingTransport extends StreamableHTTPClientTransport {
+  override async close(): Promise<void> {
+    await endsWithin(this.terminateSession(), LEAVE_MS);
+    await super.close();
+  }
 }
 
 const UNHURRIED = new AbortController().signal;

@@ -1,22 +1,6 @@
 /** What a failure means to the run: its code, and a text that may be shown (runs §23). */
 import { ServiceError } from "../../domain/errors.js";
-
-const MAX_CHARS = 500;
-/** Absolute paths outside the workspace, but not the path part of an address. */
-const HOST_PATH = /(?<![\w/:.])\/(?!workspace(?:\/|\b))(?:[\w.@+-]+\/)+[\w.@+-]*/g;
-
-/** One line without stack, host path or flood, for a model or a user (runs §23.1). */
-export function sanitiseText(text: string): string {
-  const line = text
-    .split(/\n\s+at /)[0]
-    ?.replaceAll(/\s+/g, " ")
-    .replaceAll(HOST_PATH, "[path]")
-    .trim();
-  const characters = Array.from(line ?? "");
-  return characters.length <= MAX_CHARS
-    ? characters.join("")
-    : `${characters.slice(0, MAX_CHARS).join("")}...`;
-}
+import { sanitiseText } from "../../lib/sanitise-text.js";
 
 export function errorText(error: unknown): string {
   return sanitiseText(error instanceof Error ? error.message : String(error));

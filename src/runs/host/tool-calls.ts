@@ -73,7 +73,7 @@ export class ToolCalls {
       return outcome;
     } finally {
       const durationMs = this.#deps.clock.elapsed() - startedAt;
-      this.#deps.metrics.toolCalled({ tool: name, ok, durationMs });
+      this.#deps.metrics.toolCalled({ tool: metricName(resource), ok, durationMs });
     }
   }
 
@@ -139,6 +139,11 @@ export class ToolCalls {
     if (resource === undefined || source === null) throw gate.refuse(`the ${shown}`);
     return { resource, source };
   }
+}
+
+/** Others may name their tools as they like, and change the names: their calls are counted by source. */
+function metricName({ source, source_id: id, tool_name: name }: ToolResource): string {
+  return source === "native" ? name : `${source}:${id}`;
 }
 
 /** Commands have a time limit of their own. */

@@ -27,7 +27,7 @@ describe("PluginToolSource", () => {
     aPackage("eve/none"),
   ];
   const source = (callTool: () => Promise<ToolOutcome>) =>
-    new PluginToolSource({ list: async () => packages, callTool });
+    new PluginToolSource({ generation: 1, list: async () => packages, callTool });
   const idle = source(async () => ({ ok: true, result: null }));
   const list = (scope: Partial<ToolScope> = {}) =>
     idle.list({ tenant: "main", allowedPackages: null, wants: () => true, box: null, ...scope }, { signal });
@@ -47,9 +47,32 @@ describe("PluginToolSource", () => {
     expect((await list({ allowedPackages: [] })).tools).toEqual([]);
   });
 
+  it("asks the packages again when one was installed or restarted, and while there is none", async () => {
+    let lists = 0;
+    const given = {
+      generation: 1,
+      listed: packages,
+      list: async () => {
+        lists += 1;
+        return given.listed;
+      },
+      callTool: async (): Promise<ToolOutcome> => ({ ok: true, result: null }),
+    };
+    const of = new PluginToolSource(given);
+    const scope: ToolScope = { tenant: "main", allowedPackages: null, wants: () => true, box: null };
+    await of.list(scope, { signal });
+    await of.list(scope, { signal });
+    expect(lists).toBe(1);
+    Object.assign(given, { generation: 2, listed: [] });
+    await of.list(scope, { signal });
+    await of.list(scope, { signal });
+    expect(lists).toBe(3);
+  });
+
   it("calls the tool in its package", async () => {
     const called: unknown[] = [];
     const of = new PluginToolSource({
+      generation: 1,
       list: async () => packages,
       callTool: async (tool, parameters) => {
         called.push(tool, parameters);
@@ -58,6 +81,12 @@ describe("PluginToolSource", () => {
     });
     expect(await call(of)).toEqual({ type: "outcome", outcome: { ok: true, result: 3 } });
     expect(called).toEqual([{ packageId: "alice/calc", name: "add" }, { a: 1 }]);
+  });
+
+  it("tells what went wrong without places of the host", async () => {
+    const error = "ENOENT: open '/srv/plugins/calc/table.json' (and/or more)";
+    const of = source(async () => ({ ok: false, error }));
+    expect(await call(of)).toMatchObject({ outcome: { error: "ENOENT: open '[path]' (and/or more)" } });
   });
 
   it("makes a failure of the package the tool's own", async () => {

@@ -391,6 +391,15 @@ describe("ToolCalls", () => {
     });
   });
 
+  it("counts calls of others by their source, whatever they call their tools", async () => {
+    const tool = aNativeTool(async function* () {
+      yield DONE;
+    });
+    const of = tools(tool, { resources: [searchOf("server-a")], sources: [aServer("server-a", [])] });
+    await call(of, "search");
+    expect(metrics.tools).toMatchObject([{ tool: "mcp:server-a", ok: true }]);
+  });
+
   it("counts calls and how long they took", async () => {
     const tool = aNativeTool(async function* () {
       clock.advance(250);
