@@ -268,7 +268,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-09",
     rule: "runs §14.3",
     says: "a steering queue with 100 items / one more / not taken there; it becomes a queued run",
-    issue: 4,
   },
   {
     id: "STATE-10",
@@ -279,13 +278,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "STATE-11",
     rule: "runs §14.6",
     says: "a run ends with queued messages / unregistered / they come back, are audited as requeued and get runs of their own; `dropped` only when the chat is gone, and then the message state says so",
-    issue: 4,
   },
   {
     id: "STATE-12",
     rule: "runs §14.7",
     says: "a message is steered in during a tool batch, then the run is cancelled / look-up / the message is in the history or in the queue, never lost, and the cancel answer says which",
-    issue: 4,
   },
   {
     id: "STATE-13",
@@ -548,7 +545,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "LOOP-12",
     rule: "local-agent §19.1",
     says: "a steering message during a batch / run / a user message before the next model call; one final reply",
-    issue: 4,
   },
   {
     id: "LOOP-13",

@@ -7,6 +7,7 @@ import { NO_REPLY, type Reply } from "./accumulate-stream.js";
 import { toAssistantMessage } from "./assistant-message.js";
 import type { CallOutcome } from "./execute-call.js";
 import { asPhase, phaseFailure } from "./failure.js";
+import { type FollowUpDeps, pullFollowUps } from "./follow-ups.js";
 import { budgetLine, limitSentence } from "./limit-texts.js";
 import type { LastReason, LoopState } from "./loop-state.js";
 import type { ModelWalk } from "./model-fallback.js";
@@ -14,7 +15,7 @@ import { type PrepareDeps, type PreparedCall, prepareCalls, refuseCalls } from "
 import { type BatchDeps, runBatch } from "./run-batch.js";
 import type { ShownText } from "./shown-text.js";
 
-export interface LoopDeps extends PrepareDeps, Omit<BatchDeps, "guard" | "host"> {
+export interface LoopDeps extends PrepareDeps, Omit<FollowUpDeps, "host">, Omit<BatchDeps, "guard" | "host"> {
   readonly walk: ModelWalk;
   readonly shown: ShownText;
   readonly maxIterations: number;
@@ -37,12 +38,33 @@ export async function* runLoop(
     const { lastReason } = state;
     if (lastReason !== null) return yield* askForLastReply({ state, deps, lastReason }, options);
     const reply = yield* nextReply(state, deps, options);
-    if (reply.calls.length === 0) return { finishReason: "stop", reply, text: reply.shown };
+    if (reply.calls.length === 0) {
+      if (yield* goesOn(reply, { state, deps }, options)) continue;
+      return { finishReason: "stop", reply, text: reply.shown };
+    }
     const outcomes = yield* runCalls(reply, { state, deps }, options);
-    if (outcomes.every(({ terminate }) => terminate)) return { finishReason: "terminate", reply, text: "" };
+    const followUps = await pullFollowUps(deps, null, options);
+    state.addFollowUps(followUps);
+    if (followUps.length === 0 && outcomes.every(({ terminate }) => terminate))
+      return { finishReason: "terminate", reply, text: "" };
     if (state.isAlwaysCut) throw alwaysCut(state);
     await asPhase("runner.tool_error", () => deps.hooks.nextTurn?.());
   }
+}
+
+/** The run would end with this reply; messages that have come by then are answered as well (§19.1, §11.4). */
+async function* goesOn(
+  reply: Reply,
+  { state, deps }: { readonly state: LoopState; readonly deps: LoopDeps },
+  options: CallOptions,
+): AsyncGenerator<RunnerResult, boolean> {
+  const assistant = toAssistantMessage(reply, []);
+  const followUps = await pullFollowUps(deps, assistant, options);
+  if (followUps.length === 0) return false;
+  yield* deps.shown.snapshot(reply.shown);
+  deps.shown.endTurn(reply.shown);
+  state.addFollowUps([assistant, ...followUps]);
+  return true;
 }
 
 interface LastTurn {

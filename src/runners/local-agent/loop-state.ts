@@ -63,6 +63,11 @@ export class LoopState {
     }
   }
 
+  /** What the user said while the run went on, after the reply that it follows. */
+  addFollowUps(messages: readonly Message[]): void {
+    this.#messages = [...this.#messages, ...messages];
+  }
+
   /** One sentence for a failure text: what was done before it (§10.6). */
   get doneSoFar(): string {
     const counts = [...this.#toolCounts].map(([name, count]) => `${name} ${count}`).join(", ");

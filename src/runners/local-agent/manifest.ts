@@ -91,7 +91,13 @@ export const LOCAL_AGENT_MANIFEST = {
   },
   spec: {
     config: CONFIG,
-    capabilities: { streaming: true, tool_calling: true, multimodal_input: true, interrupt: true },
+    capabilities: {
+      streaming: true,
+      tool_calling: true,
+      multimodal_input: true,
+      interrupt: true,
+      steering: true,
+    },
     permissions: {
       models: ["invoke", "stream"],
       tools: ["detail", "call"],

@@ -1,5 +1,6 @@
-/** `get_prompt`, `history_…`, `event_…`, and the images of the message. */
+/** `get_prompt`, `steering_pull`, `history_…`, `event_…`, and the images of the message. */
 import { z } from "zod";
+import { messageSchema } from "../../../domain/message.js";
 import type { OwnPlace } from "../../../ports/run-host.js";
 import { type HostActionTable, nothing, one } from "./define-action.js";
 
@@ -15,6 +16,18 @@ const contentChars = z.int().positive().optional();
 
 export const CONVERSATION_ACTIONS: HostActionTable = {
   get_prompt: one(nothing, (host, _payload, options) => host.getPrompt(options)),
+  steering_pull: one(
+    z.strictObject({
+      mode: z.enum(["all", "one-at-a-time"]).default("all"),
+      after: messageSchema.optional(),
+    }),
+    async (host, request, options) =>
+      (await host.pullSteering(request, options)).map(({ id, text, createdAt }) => ({
+        id,
+        text,
+        created_at: createdAt,
+      })),
+  ),
   history_page: one(
     pageSchema.extend({ direction, content_chars: contentChars }),
     (host, { content_chars, ...request }, options) =>

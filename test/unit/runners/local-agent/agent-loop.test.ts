@@ -247,6 +247,78 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
     expect(codes).toEqual(["runner.tool_error", "runner.tool_error", "runner.error"]);
   });
 
+  it("takes a message that comes during a batch before it asks the model again, and gives one final reply", async () => {
+    proves("LOOP-12");
+    const arrived = ["Make it blue.", "And large."];
+    using model = new ScriptedModel([calls([{ name: "look" }]), text("Blue and large.")]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { look: {} },
+      apis: { steering_pull: true },
+      steering: () => arrived.splice(0),
+    });
+    expect(model.requests[1]?.messages.slice(-3)).toMatchObject([
+      { role: "tool" },
+      { role: "user", content: "Make it blue." },
+      { role: "user", content: "And large." },
+    ]);
+    expect(run.messages.map(({ message }) => message.content)).toEqual(["Blue and large."]);
+    expect(run.host.actions.filter((action) => action.startsWith("steering"))).toEqual([
+      "steering all",
+      "steering all after Blue and large.",
+    ]);
+    expect(run.completed.data).toMatchObject({ finish_reason: "stop", tool_rounds: 1 });
+  });
+
+  it("goes on with what has come when it would end, in a new paragraph after what was shown", async () => {
+    const arrived = [[], ["And in French?"]];
+    using model = new ScriptedModel([calls([{ name: "look" }]), text("A cat."), text("Un chat.")]);
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { look: {} },
+      apis: { steering_pull: true },
+      steering: () => arrived.shift() ?? [],
+    });
+    expect(model.requests[2]?.messages.slice(-2)).toEqual([
+      { role: "assistant", content: "A cat." },
+      { role: "user", content: "And in French?" },
+    ]);
+    expect(run.messages.map(({ message }) => message.content)).toEqual(["Un chat."]);
+    if (streaming) expect(run.snapshots.at(-1)).toBe("A cat.\n\nUn chat.");
+  });
+
+  it("goes on after calls that would end the run when a message has come by then", async () => {
+    const arrived = ["Wait."];
+    using model = new ScriptedModel([calls([{ name: "stop" }]), text("I wait.")]);
+    const stop = { run: () => ({ ok: true, result: "done", terminate: true }) };
+    const run = await runAgent({
+      streaming,
+      models: { main: model },
+      tools: { stop },
+      apis: { steering_pull: true },
+      steering: () => arrived.splice(0),
+    });
+    expect(run.answer).toBe("I wait.");
+  });
+
+  it("asks for no messages where the host does not offer it, and takes a refusal for none", async () => {
+    using model = new ScriptedModel([text("Hi.")]);
+    const quiet = await runAgent({ streaming, models: { main: model }, steering: () => ["unheard"] });
+    expect(quiet.host.actions.filter((action) => action.startsWith("steering"))).toEqual([]);
+    using other = new ScriptedModel([text("Hi.")]);
+    const refused = await runAgent({
+      streaming,
+      models: { main: other },
+      apis: { steering_pull: true },
+      steering: () => {
+        throw new ServiceError("host.unauthorized", "This run is not authorized for steering_pull.");
+      },
+    });
+    expect(refused.answer).toBe("Hi.");
+  });
+
   it("adds up usage and lists it per turn", async () => {
     proves("LOOP-13");
     using model = new ScriptedModel([

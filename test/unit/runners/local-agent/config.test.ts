@@ -139,7 +139,7 @@ describe("before a run", () => {
         tool_calling: true,
         multimodal_input: true,
         interrupt: true,
-        steering: false,
+        steering: true,
       },
       permissions: { models: ["invoke", "stream"], tools: ["detail", "call"], history: ["page"] },
     });

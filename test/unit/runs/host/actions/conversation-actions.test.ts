@@ -35,6 +35,15 @@ describe("the actions about the conversation", () => {
     expect(host.actions).toContain("events forward");
   });
 
+  it("pull the messages that arrived, all or one at a time", async () => {
+    const host = new FakeRunHost({ steering: () => ["And this."] });
+    const pulled = [{ id: "run_s0", text: "And this.", created_at: 1_000 }];
+    expect(await performAction(host, "steering_pull")).toEqual(pulled);
+    const after = { role: "assistant", content: "So far." };
+    expect(await performAction(host, "steering_pull", { mode: "one-at-a-time", after })).toEqual(pulled);
+    expect(host.actions).toEqual(["steering all", "steering one-at-a-time after So far."]);
+  });
+
   it("hand on the conversation that a call names", async () => {
     const asked: HistoryRequest[] = [];
     const host = new FakeRunHost();
