@@ -32,7 +32,7 @@ const storageSchema = z.strictObject({
     description: "Directory of uploaded and delivered bytes; null = `files` in the directory.",
   }),
   retention_days: z.int().min(1).max(36_500).default(30).meta({
-    description: "How long uploaded and delivered files are kept.",
+    description: "How long uploaded and delivered files and the records of events are kept.",
     unit: "days",
   }),
 });

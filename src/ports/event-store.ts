@@ -30,4 +30,6 @@ export interface EventStore {
   get(scope: EventScope, eventId: string): Promise<EventEntry | null>;
   /** Up to `limit` records strictly before (backward, newest first) or after (forward, oldest first) a sequence. */
   page(scope: EventScope, request: EventPageRequest): Promise<readonly EventEntry[]>;
+  /** Removes at most `limit` records that were made before (Unix milliseconds). @returns how many */
+  removeOlderThan(createdBefore: number, limit: number): Promise<number>;
 }

@@ -1,4 +1,6 @@
-/** Lets go of what is older than the retention: attachments of ended runs first, then files and bytes without a record (box §9.7). */
+/** Lets go of what is older than the retention: attachments of ended runs first, then files and bytes without a record (box §9.7), and event records. */
+
+import type { EventStore } from "../ports/event-store.js";
 import type { CallOptions } from "../ports/options.js";
 import type { RunStore } from "../ports/run-store.js";
 import type { FileService } from "./file-service.js";
@@ -9,6 +11,7 @@ const RELEASED = "Its bytes are no longer kept.";
 export interface SweepDeps {
   readonly files: Pick<FileService, "removeExpired">;
   readonly runs: RunStore;
+  readonly eventRecords: EventStore;
 }
 
 /** @param createdBefore Unix milliseconds. */
@@ -23,4 +26,8 @@ export async function sweepRetention(
     if (released.length < STEP) break;
   }
   await deps.files.removeExpired(createdBefore, options);
+  for (;;) {
+    options.signal.throwIfAborted();
+    if ((await deps.eventRecords.removeOlderThan(createdBefore, STEP)) < STEP) break;
+  }
 }

@@ -60,6 +60,24 @@ function describeRecords(make: () => Promise<Opened<EventStore>>): void {
     expect(await store.it.get(SCOPE, "host:1")).toEqual(again);
   });
 
+  it("removes records older than a time, some at once, and numbers none anew", async () => {
+    await using store = await make();
+    for (const [name, created_at] of [
+      ["a", 1],
+      ["b", 2],
+      ["c", 3],
+      ["d", 4],
+    ] as const)
+      await store.it.append(anEventRecord({ run_id: `run_${name}`, event_id: `host:${name}`, created_at }));
+    expect(await store.it.removeOlderThan(4, 2)).toBe(2);
+    expect(await store.it.removeOlderThan(4, 2)).toBe(1);
+    expect(await store.it.removeOlderThan(4, 2)).toBe(0);
+    const all = { direction: "forward" as const, from: null, limit: 9 };
+    expect(await store.it.page(SCOPE, all)).toMatchObject([{ event_id: "host:d" }]);
+    const { sequence } = await store.it.append(anEventRecord({ run_id: "run_e" }));
+    expect((await store.it.page(SCOPE, all)).at(-1)).toMatchObject({ sequence, run_id: "run_e" });
+  });
+
   it("raises the sequence, also for simultaneous records", async () => {
     await using store = await make();
     const entries = await Promise.all(

@@ -8,12 +8,14 @@ interface StoredEvent extends EventScope {
 
 export class MemoryEventStore implements EventStore {
   readonly #rows: StoredEvent[] = [];
+  #count = 0;
 
   async append(record: NewEventRecord): Promise<EventEntry> {
     const standing = this.#rows.find(({ entry }) => entry.run_id === record.run_id);
     if (standing !== undefined) return standing.entry;
     const { tenant, conversation, ...facts } = structuredClone(record);
-    const entry: EventEntry = { ...facts, sequence: this.#rows.length + 1 };
+    this.#count += 1;
+    const entry: EventEntry = { ...facts, sequence: this.#count };
     this.#rows.push({ tenant, conversation, entry });
     return entry;
   }
@@ -33,6 +35,12 @@ export class MemoryEventStore implements EventStore {
           .toReversed()
           .slice(0, limit)
       : entries.filter(({ sequence }) => from === null || sequence > from).slice(0, limit);
+  }
+
+  async removeOlderThan(createdBefore: number, limit: number): Promise<number> {
+    const old = this.#rows.filter(({ entry }) => entry.created_at < createdBefore).slice(0, limit);
+    for (const row of old) this.#rows.splice(this.#rows.indexOf(row), 1);
+    return old.length;
   }
 
   #of({ tenant, conversation }: EventScope): EventEntry[] {

@@ -63,6 +63,20 @@ export class SqlEventStore implements EventStore {
     return rows.map(toEntry);
   }
 
+  async removeOlderThan(createdBefore: number, limit: number): Promise<number> {
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("event_record")
+      .where("sequence", "in", (expression) =>
+        expression
+          .selectFrom("event_record")
+          .select("sequence")
+          .where("created_at", "<", createdBefore)
+          .limit(limit),
+      )
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+
   get #db(): Kysely<Schema> {
     return this.#deps.database.db;
   }

@@ -4,7 +4,7 @@ import { FileService } from "../../../src/runs/file-service.js";
 import { sweepRetention } from "../../../src/runs/sweep-retention.js";
 import { CountingIds } from "../../fakes/counting-ids.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
-import { aFile, anOutcome, aRun } from "../../support/records.js";
+import { aFile, anEventRecord, anOutcome, aRun } from "../../support/records.js";
 
 const DAY_MS = 86_400_000;
 const ATTACHED = {
@@ -34,7 +34,7 @@ async function aWorld() {
     linkSecret: "secret",
   });
   const sweep = (): Promise<void> =>
-    sweepRetention({ runs: stores.runs, files }, clock.now() - 30 * DAY_MS, { signal: NEVER });
+    sweepRetention({ ...stores, files }, clock.now() - 30 * DAY_MS, { signal: NEVER });
   return { clock, stores, keep, sweep };
 }
 
@@ -67,6 +67,18 @@ describe("sweepRetention", () => {
     await sweep();
     expect(await stores.blobs.size(ended.sha256)).toBeNull();
     expect(await stores.blobs.size(open.sha256)).toBe(4);
+  });
+
+  it("removes old event records, however many there are", async () => {
+    const { clock, stores, sweep } = await aWorld();
+    for (let i = 0; i < 101; i += 1)
+      await stores.eventRecords.append(anEventRecord({ run_id: `run_${i}`, created_at: clock.now() }));
+    clock.advance(31 * DAY_MS);
+    await stores.eventRecords.append(anEventRecord({ run_id: "run_new", created_at: clock.now() }));
+    await sweep();
+    const scope = { tenant: "main", conversation: "conversation-1" };
+    const page = { direction: "forward" as const, from: null, limit: 9 };
+    expect(await stores.eventRecords.page(scope, page)).toMatchObject([{ run_id: "run_new" }]);
   });
 
   it("removes bytes that a crash left without a record, but not those that may get one", async () => {

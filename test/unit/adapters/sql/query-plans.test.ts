@@ -74,6 +74,7 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["eventRecords.append", ({ eventRecords }) => eventRecords.append(anEventRecord())],
   ["eventRecords.get", ({ eventRecords }) => eventRecords.get(scope, "host:1")],
   ["eventRecords.page", ({ eventRecords }) => eventRecords.page(scope, backward)],
+  ["eventRecords.removeOlderThan", ({ eventRecords }) => eventRecords.removeOlderThan(2_000, 9)],
   ["files.register", ({ files }) => files.register([aFile()])],
   ["files.list", ({ files }) => files.list("main", { limit: 9, after: "file_1" })],
   ["files.list by purpose", ({ files }) => files.list("main", { limit: 9, purpose: "delivery" })],
