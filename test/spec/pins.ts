@@ -7,6 +7,8 @@ export const PINNED_ROUTES: readonly string[] = [
   "GET /v1/runs/:id client",
   "GET /v1/runs/:id/events client",
   "POST /v1/runs/:id/cancel client",
+  "POST /v1/runs/:id/steer client",
+  "GET /v1/runs/:id/steering client",
   "POST /v1/runs/:id/retry client",
   "POST /v1/runs/:id/deliveries/:file_id/ack client",
   "POST /v1/events client",
