@@ -11,7 +11,7 @@ const DEFAULT_CHARS = 4000;
 const MAX_CHARS = 65_536;
 const MAX_QUERY_CHARS = 1000;
 /** Messages that one search looks through; the cursor goes on from there. */
-const MAX_SEARCHED = 5000;
+const MAX_SEARCHED = 2000;
 const SEARCH_STEP = 200;
 
 export interface HistoryScope {
