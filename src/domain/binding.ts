@@ -58,6 +58,8 @@ export interface Binding {
   readonly runnerId: string | null;
   readonly config: RunnerConfig;
   readonly configSource: ConfigSource;
+  /** Seconds of silence after which a conversation is over; 0 = never (runs §5.7). */
+  readonly expireSec: number;
   /** What whoever reads a run of it should know of the way it is written. */
   readonly warnings: readonly RunWarning[];
   readonly policy: ResourcePolicy;

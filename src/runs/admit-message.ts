@@ -6,9 +6,10 @@ import { NO_USAGE } from "../domain/usage.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
-import type { RunRecord } from "../ports/run-store.js";
+import type { RunRecord, RunStore } from "../ports/run-store.js";
 import { buildTrigger } from "./build-trigger.js";
 import { conversationKey, loneKey } from "./conversation-key.js";
+import { type ConversationFacts, currentConversation } from "./current-conversation.js";
 import { filterParams } from "./filter-params.js";
 import { findListener } from "./find-listener.js";
 import { type PlanDeps, planRun } from "./plan-run.js";
@@ -22,6 +23,7 @@ export interface AdmitDeps {
   readonly boxes: Pick<BoxService, "findOrCreateSession" | "requiredReuseKey">;
   readonly ids: IdSource;
   readonly clock: Clock;
+  readonly runs: Pick<RunStore, "list">;
 }
 
 export interface Admitted {
@@ -59,7 +61,9 @@ export async function admitMessage(
     requiredKey: deps.boxes.requiredReuseKey,
   };
   const key = planSession(runner.planBox(binding.config), resources, facts);
-  const conversation = chat === null ? loneKey(id) : conversationKey(chat, binding.pipeline, params);
+  const { expireSec } = binding;
+  const place = { tenant, chat, pipeline: binding.pipeline, params, expireSec, now: createdAt };
+  const conversation = chat === null ? loneKey(id) : await conversationOf(deps.runs, { ...place, chat });
   checkRoom(conversation);
   const prepared = await prepareInput(deps.prepare, { tenant, text, contents, messageChain }, options);
   const session = key === null ? null : await deps.boxes.findOrCreateSession(tenant, key, options);
@@ -90,6 +94,17 @@ function readEvent(request: RunRequest, { pipelines }: PlanDeps) {
   if (!("event" in request)) return { event: null, messageChain: [], pipeline: request.pipeline };
   const { event, messageChain } = request;
   return { event, messageChain, pipeline: findListener(pipelines, event.type, request.pipeline) };
+}
+
+async function conversationOf(
+  runs: AdmitDeps["runs"],
+  place: Omit<ConversationFacts, "base"> & {
+    readonly pipeline: string;
+    readonly params: RunRecord["params"];
+  },
+): Promise<string> {
+  const base = conversationKey(place.chat, place.pipeline, place.params);
+  return currentConversation(runs, { ...place, base });
 }
 
 /**

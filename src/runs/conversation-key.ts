@@ -22,6 +22,35 @@ export function conversationKey(
   return JSON.stringify([chat.bot_id, pipeline, conversationParts(chat, params), chat.thread_id]);
 }
 
+/** Parts of a key of `conversationKey`; what comes after them names a later stretch of it. */
+const BASE_PARTS = 4;
+
+/** The key of a conversation that begins after silence. @param after the last run before it */
+export function renewedKey(base: string, after: RunId): string {
+  return JSON.stringify([...readKey(base), after]);
+}
+
+/** The key without the stretch. */
+export function baseKey(key: string): string {
+  return JSON.stringify(readKey(key).slice(0, BASE_PARTS));
+}
+
+/** The run after which the stretch began; null = it is the first. */
+export function stretchOf(key: string): string | null {
+  const after = readKey(key)[BASE_PARTS];
+  return typeof after === "string" ? after : null;
+}
+
+/** A key that is no list has no parts: it is the base of nothing. */
+function readKey(key: string): readonly unknown[] {
+  try {
+    const parts: unknown = JSON.parse(key);
+    return Array.isArray(parts) ? parts : [key];
+  } catch {
+    return [key];
+  }
+}
+
 /** What tells a conversation from all others of its bot: the id that was stated, else the parts of the launcher. */
 export function conversationParts(
   chat: Chat,

@@ -29,6 +29,16 @@ export function resolveBinding(pipelines: Pipelines, id: string | null): Binding
       param: "pipeline",
       hint: `Use one of: ${[...pipelines.byId.keys()].join(", ")}.`,
     });
-  const { runnerId, config, configSource, warnings, policy, state, deadlineSec } = pipeline;
-  return { pipeline: pipeline.id, runnerId, config, configSource, warnings, policy, state, deadlineSec };
+  const { runnerId, config, configSource, expireSec, warnings, policy, state, deadlineSec } = pipeline;
+  return {
+    pipeline: pipeline.id,
+    runnerId,
+    config,
+    configSource,
+    expireSec,
+    warnings,
+    policy,
+    state,
+    deadlineSec,
+  };
 }

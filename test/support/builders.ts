@@ -101,6 +101,7 @@ export function aBinding(fields: Partial<Binding> = {}): Binding {
     runnerId: LOCAL_AGENT,
     config: {},
     configSource: "id",
+    expireSec: 0,
     warnings: [],
     policy: aPolicy(),
     state: { enable_state: true, scopes: null },

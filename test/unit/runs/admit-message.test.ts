@@ -48,7 +48,7 @@ async function admit(
 ): Promise<RunRecord> {
   const { plan, boxes, clock, stores } = world;
   const prepare = { ...stores, sniffMimeType: sniffByName, maxFileBytes: 1000 };
-  const deps = { plan, boxes, clock, prepare, ids: new CountingIds() };
+  const deps = { plan, boxes, clock, prepare, runs: stores.runs, ids: new CountingIds() };
   return admitMessage(
     deps,
     { id, request: "event" in fields ? fields : aRequest(fields), caller, checkRoom },

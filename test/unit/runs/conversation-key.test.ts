@@ -1,7 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Chat } from "../../../src/domain/event.js";
-import { conversationId, conversationKey } from "../../../src/runs/conversation-key.js";
+import {
+  baseKey,
+  conversationId,
+  conversationKey,
+  renewedKey,
+  stretchOf,
+} from "../../../src/runs/conversation-key.js";
 import { aChat } from "../../support/builders.js";
 
 describe("conversationId", () => {
@@ -74,5 +80,22 @@ describe("conversationKey", () => {
         expect(keyOf(one) === keyOf(other)).toBe(isSame);
       }),
     );
+  });
+});
+
+describe("a later stretch of a conversation", () => {
+  const base = conversationKey(aChat({ thread_id: "t" }), "default", {});
+  const later = renewedKey(base, "run_1");
+
+  it("has a key of its own, which leads back to the conversation", () => {
+    expect(later).not.toBe(base);
+    expect(baseKey(later)).toBe(base);
+    expect(baseKey(base)).toBe(base);
+    expect([stretchOf(base), stretchOf(later)]).toEqual([null, "run_1"]);
+  });
+
+  it.each(["no list", "{}", "null"])("is not read out of %s", (key) => {
+    expect(stretchOf(key)).toBeNull();
+    expect(baseKey(key)).not.toBe(base);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { conversationKey, renewedKey } from "../../../src/runs/conversation-key.js";
 import { stateIdentity } from "../../../src/runs/state-identity.js";
 import { aChat } from "../../support/builders.js";
 import { aRun } from "../../support/records.js";
@@ -23,6 +24,14 @@ describe("stateIdentity", () => {
     const byParams = stateIdentity(aRun({ chat: aChat(), params: { conversation_id: "c1" } }));
     expect(byChat.conversation).toEqual({ id: "c1", thread: null });
     expect(byParams.conversation).toEqual(byChat.conversation);
+  });
+
+  it("tells a conversation that began after silence from the one before", () => {
+    const [first, later] = ["[]", renewedKey(conversationKey(aChat(), "default", {}), "run_1")].map(
+      (conversation) => stateIdentity(aRun({ chat: aChat(), conversation })).conversation,
+    );
+    expect(first).toEqual({ id: ["person", "42"], thread: null });
+    expect(later).toEqual({ id: ["person", "42", "after", "run_1"], thread: null });
   });
 
   it("knows actor and subject of an event that came from no chat, and no conversation", () => {
