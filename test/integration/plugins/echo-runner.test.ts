@@ -3,11 +3,18 @@ import { resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeBoxBackend } from "../../fakes/fake-box-backend.js";
 import { exited, printed } from "../../fakes/fake-box-commands.js";
-import { type ComposedService, startService } from "../../support/composed-service.js";
+import { calls, ScriptedModel } from "../../fakes/scripted-model.js";
+import { lastToolResults, says } from "../../support/agent-script.js";
+import { type ComposedService, onePipeline, standIn, startService } from "../../support/composed-service.js";
 import { json } from "../../support/http-service.js";
 import { readStream, streamEvents } from "../../support/read-events.js";
 
 const RUNNER = "plugin:berth-examples/echo-runner/default";
+
+const model = new ScriptedModel([
+  calls([{ name: "reverse_text", arguments: { text: "stressed" } }]),
+  says((request) => JSON.stringify(lastToolResults(request))),
+]);
 
 let service: ComposedService;
 
@@ -20,7 +27,9 @@ beforeAll(async () => {
   });
   service = await startService({
     backend,
+    models: new Map([["m1", model]]),
     settings: {
+      models: [standIn("m1")],
       plugins: { directory: resolve("examples") },
       default_pipeline: "echo",
       pipelines: [
@@ -30,6 +39,10 @@ beforeAll(async () => {
           runner_config: { [RUNNER]: { pause_ms: 20 } },
           policy: { allowed_tool_names: ["exec"] },
         },
+        {
+          ...onePipeline("m1", { tools: ["plugin:berth-examples/echo-runner/reverse_text"] }),
+          id: "agent",
+        },
       ],
     },
   });
@@ -37,6 +50,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await service[Symbol.asyncDispose]();
+  model[Symbol.dispose]();
 });
 
 function message(text: string, launcher = "42") {
@@ -64,6 +78,16 @@ describe("examples/echo-runner", () => {
     expect(events.map(({ type }) => type)).toEqual(
       expect.arrayContaining(["tool.call.started", "tool.output", "tool.call.completed"]),
     );
+  });
+
+  it("answers an event before any runner does", async () => {
+    expect(await service.send(message("/ping", "45"))).toMatchObject({ message: { content: "pong" } });
+  });
+
+  it("lends its tool to the local agent", async () => {
+    const run = await service.send({ ...message("Turn it around", "46"), pipeline: "agent" });
+    expect(run).toMatchObject({ status: "completed", tool_rounds: 1 });
+    expect(run.message?.content).toContain("desserts");
   });
 
   it("ends by itself when it is cancelled", async () => {
