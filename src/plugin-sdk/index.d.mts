@@ -242,6 +242,51 @@ export interface Host {
   ): Promise<ToolOutcome>;
   getPrompt(options?: CallOptions): Promise<readonly Message[]>;
   historyPage(request?: HistoryRequest, options?: CallOptions): Promise<HistoryPage>;
+  /** The text is matched literally. */
+  historySearch(
+    request: {
+      readonly text: string;
+      readonly cursor?: string;
+      readonly limit?: number;
+      readonly content_chars?: number;
+    },
+    options?: CallOptions,
+  ): Promise<HistoryPage>;
+  /** Messages that arrived while the run goes on, for runners with the capability `steering`: theirs to answer. */
+  pullSteering(
+    request?: { readonly mode?: "all" | "one-at-a-time"; readonly after?: Message },
+    options?: CallOptions,
+  ): Promise<readonly { readonly id: string; readonly text: string; readonly created_at: number }[]>;
+  retrieveKnowledge(
+    request: {
+      readonly kb_id: string;
+      readonly query: string;
+      readonly top_k?: number;
+      readonly filters?: Readonly<Record<string, unknown>>;
+    },
+    options?: CallOptions,
+  ): Promise<
+    readonly {
+      readonly content: string;
+      readonly score: number | null;
+      readonly metadata: Readonly<Record<string, unknown>>;
+    }[]
+  >;
+  /** At most 64 documents; by falling relevance. */
+  rerank(
+    request: {
+      readonly model_id: string;
+      readonly query: string;
+      readonly documents: readonly string[];
+      readonly top_n?: number;
+    },
+    options?: CallOptions,
+  ): Promise<readonly { readonly index: number; readonly score: number }[]>;
+  /** Fetches what a service produced and delivers it with the run. */
+  captureFile(
+    file: { readonly url: string; readonly kind?: string; readonly name?: string },
+    options?: CallOptions,
+  ): Promise<{ readonly file_id: string }>;
   /** Null where nothing is stored. */
   getState(entry: StateEntry, options?: CallOptions): Promise<unknown>;
   setState(entry: StateEntry & { readonly value: unknown }, options?: CallOptions): Promise<unknown>;

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { RunnerResult } from "../../../src/domain/result.js";
 import { CleanupStack } from "../../../src/lib/cleanup-stack.js";
@@ -50,6 +51,8 @@ export default definePlugin({
     spec: { listens_to: ["message.received"], tools, ...more.spec },
   };
 }
+
+const answerSchema = z.object({ asked: z.array(z.string()), told: z.record(z.string(), z.string()) });
 
 interface Setting extends OpenPackages {
   readonly directory: string;
@@ -131,6 +134,20 @@ describe("a host call of a package", () => {
       tool: { ok: true, result: "seen" },
       state: 7,
     });
+  });
+
+  it("is an action that there is, whichever method of the host it comes from", async () => {
+    await using setting = await aSetting([
+      aPackage(`
+        const names = Object.getOwnPropertyNames(Object.getPrototypeOf(host));
+        const asked = names.filter((name) => !["constructor", "call", "streamModel"].includes(name));
+        const told = {};
+        for (const name of asked) await host[name]({}).catch(({ message }) => (told[name] = message));
+        yield say({ asked, told });`),
+    ]);
+    const { asked, told } = answerSchema.parse(await said(setting.it));
+    expect(asked).toContain("historySearch");
+    expect(Object.values(told).filter((message) => message.includes("no host action"))).toEqual([]);
   });
 
   it("fails with the code and the details of the protocol, and the run goes on", async () => {

@@ -56,6 +56,31 @@ export class Host {
     return this.call("history_page", page, options);
   }
 
+  /** @param {unknown} search @param {Options} [options] */
+  historySearch(search, options) {
+    return this.call("history_search", search, options);
+  }
+
+  /** @param {unknown} [pull] @param {Options} [options] */
+  pullSteering(pull, options) {
+    return this.call("steering_pull", pull, options);
+  }
+
+  /** @param {unknown} request @param {Options} [options] */
+  retrieveKnowledge(request, options) {
+    return this.call("retrieve_knowledge", request, options);
+  }
+
+  /** @param {unknown} request @param {Options} [options] */
+  rerank(request, options) {
+    return this.call("rerank", request, options);
+  }
+
+  /** @param {unknown} file @param {Options} [options] */
+  captureFile(file, options) {
+    return this.call("capture_file", file, options);
+  }
+
   /** @param {{ scope: string, key: string }} entry @param {Options} [options] */
   getState({ scope, key }, options) {
     return this.call("state_get", { scope, key }, options);
