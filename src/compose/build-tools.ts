@@ -4,7 +4,7 @@ import { spawnOnHost } from "../adapters/mcp/host-process.js";
 import { httpTransport } from "../adapters/mcp/http-transport.js";
 import { McpBoxServer } from "../adapters/mcp/mcp-box-server.js";
 import { McpServiceServer } from "../adapters/mcp/mcp-service-server.js";
-import { PipeTransport } from "../adapters/mcp/pipe-transport.js";
+import { overPipe } from "../adapters/mcp/pipe-transport.js";
 import { GuardedHttp } from "../adapters/outbound/guarded-http.js";
 import type { Config } from "../config/config-schema.js";
 import type { McpServerConfig } from "../config/mcp-settings.js";
@@ -60,8 +60,8 @@ function buildServer(
       ...deps,
       open: async (options) =>
         url === null
-          ? new PipeTransport(await spawnOnHost({ command, env: { ...environment, ...env } }, options))
-          : httpTransport({ url, headers }, http),
+          ? overPipe(await spawnOnHost({ command, env: { ...environment, ...env } }, options))
+          : { transport: httpTransport({ url, headers }, http) },
     },
     { id, agentRead },
   );

@@ -15,8 +15,8 @@ export function makeMcpServer(name: string): McpServer {
   const server = new McpServer({ name, version: "1.0.0" });
   server.registerTool(
     "search",
-    { description: "Finds.", inputSchema: { query: z.string() } },
-    async ({ query }) => say(`${name} found ${query}`),
+    { description: "Finds.", inputSchema: { query: z.string(), limit: z.number().optional() } },
+    async ({ query, limit }) => say(`${name} found ${query}, at most ${limit ?? "all"}`),
   );
   server.registerTool("fail", { description: "Fails." }, async () => ({
     ...say("no such thing"),

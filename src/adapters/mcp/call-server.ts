@@ -3,7 +3,7 @@ import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { ServiceError } from "../../domain/errors.js";
 import { takeForeignTools } from "../../domain/foreign-tools.js";
-import type { ToolEffect, ToolOutcome } from "../../domain/tool.js";
+import type { JsonSchema, ToolEffect, ToolOutcome } from "../../domain/tool.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { RunToolBox, SourcedCall, ToolListing } from "../../ports/tool-source.js";
 import type { McpConnection } from "./connection.js";
@@ -42,7 +42,7 @@ export async function callServer(
   try {
     if (tool.reads_resources === true)
       return await readResources(connection, { tool, input, callId, box }, options);
-    const answer = await connection.call(tool.tool_name, input, options);
+    const answer = await connection.call(tool.tool_name, withoutNulls(input, tool.parameters), options);
     return await describeToolResult(answer, { callId, box }, options);
   } catch (error) {
     options.signal.throwIfAborted();
@@ -51,6 +51,25 @@ export async function callServer(
     if (error instanceof z.ZodError) return { ok: false, error: "The server's answer was no tool result." };
     throw error;
   }
+}
+
+/** Models write null for what they leave out; servers check their schema, where most fields take no null. */
+function withoutNulls(input: SourcedCall["input"], schema: JsonSchema | null): SourcedCall["input"] {
+  const required: unknown = schema?.["required"];
+  const needed = Array.isArray(required) ? required : [];
+  const fields = fieldsSchema.parse(schema?.["properties"]);
+  return Object.fromEntries(
+    Object.entries(input).filter(
+      ([name, value]) => value !== null || needed.includes(name) || !isOneType(fields[name]),
+    ),
+  );
+}
+
+const fieldsSchema = z.record(z.string(), z.unknown()).catch({});
+
+/** Whether the schema says one plain type, and so no null. */
+function isOneType(field: unknown): boolean {
+  return z.object({ type: z.string().refine((type) => type !== "null") }).safeParse(field).success;
 }
 
 /** For the model and for warnings: nothing of hosts, paths and addresses. */

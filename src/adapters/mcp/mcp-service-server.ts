@@ -14,12 +14,18 @@ import { RETRY_MS } from "./limits.js";
 import type { ServerFacts } from "./settings.js";
 
 export interface ServiceServerDeps {
-  /** Makes the way to the server; how far it gets before the signal aborts is its own matter. */
-  readonly open: (options: CallOptions) => Promise<Transport>;
+  /** Makes the way to the server. */
+  readonly open: (options: CallOptions) => Promise<OpenedWay>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Of the service, as the server is told. */
   readonly version: string;
+}
+
+export interface OpenedWay {
+  readonly transport: Transport;
+  /** What a program said last on standard error, for the log; absent where there is none. */
+  readonly lastWords?: (() => string) | undefined;
 }
 
 interface Failure {
@@ -101,25 +107,32 @@ export class McpServiceServer implements ToolSource, AsyncDisposable {
 
   async #attempt(): Promise<McpConnection> {
     const { signal } = this.#life;
+    let way: OpenedWay | null = null;
     try {
-      const transport = await this.#deps.open({ signal });
-      const connection = await McpConnection.open(transport, this.#deps, { signal });
+      way = await this.#deps.open({ signal });
+      const connection = await McpConnection.open(way.transport, this.#deps, { signal });
       this.#failure = null;
       return connection;
     } catch (error) {
       this.#connection = null;
-      const count = (this.#failure?.count ?? 0) + 1;
-      const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** (count - 1));
-      const failure = describeFailure(this.sourceId, error);
-      this.#failure = { error: failure, count, until: this.#deps.clock.elapsed() + waitMs };
-      if (!signal.aborted)
-        this.#deps.logger.warn(
-          { reason: this.sourceId, attempt: count },
-          "An MCP server could not be reached.",
-          error,
-        );
-      throw failure;
+      throw this.#note(error, way?.lastWords?.() ?? "");
     }
+  }
+
+  /** Nobody tries again before its time. @returns what callers are told */
+  #note(error: unknown, lastWords: string): ServiceError {
+    const count = (this.#failure?.count ?? 0) + 1;
+    const waitMs = Math.min(RETRY_MS.longest, RETRY_MS.first * 2 ** (count - 1));
+    const failure = describeFailure(this.sourceId, error);
+    this.#failure = { error: failure, count, until: this.#deps.clock.elapsed() + waitMs };
+    const cause = lastWords === "" ? error : new Error(`The server said: ${lastWords}`, { cause: error });
+    if (!this.#life.signal.aborted)
+      this.#deps.logger.warn(
+        { reason: this.sourceId, attempt: count },
+        "An MCP server could not be reached.",
+        cause,
+      );
+    return failure;
   }
 
   async #drop(connection: McpConnection): Promise<void> {

@@ -80,3 +80,11 @@ export class PipeTransport implements Transport {
     }
   }
 }
+
+/** The way to a program of the host. */
+export function overPipe(pipe: BytePipe): {
+  readonly transport: Transport;
+  readonly lastWords: () => string;
+} {
+  return { transport: new PipeTransport(pipe), lastWords: () => pipe.lastWords() };
+}

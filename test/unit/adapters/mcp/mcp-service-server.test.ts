@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { spawnOnHost } from "../../../../src/adapters/mcp/host-process.js";
 import { httpTransport } from "../../../../src/adapters/mcp/http-transport.js";
 import { McpServiceServer } from "../../../../src/adapters/mcp/mcp-service-server.js";
-import { PipeTransport } from "../../../../src/adapters/mcp/pipe-transport.js";
+import { overPipe } from "../../../../src/adapters/mcp/pipe-transport.js";
 import { GuardedHttp } from "../../../../src/adapters/outbound/guarded-http.js";
 import type { ToolEvent } from "../../../../src/ports/tool.js";
 import type { ToolScope } from "../../../../src/ports/tool-source.js";
@@ -50,14 +50,14 @@ describe("McpServiceServer", () => {
 
   const program = (id: string, { agentRead = true, env = {} } = {}): McpServiceServer => {
     const open = async (options: { signal: AbortSignal }) =>
-      new PipeTransport(await spawnOnHost({ command: mcpCommand(id), env }, options));
+      overPipe(await spawnOnHost({ command: mcpCommand(id), env }, options));
     return keep(new McpServiceServer({ ...deps, open }, { id, agentRead }));
   };
 
   const reach = (url: string, allowedPrivateHosts = ["127.0.0.1"]): McpServiceServer => {
     const http = new GuardedHttp({ allowedPrivateHosts });
     const headers = { authorization: "Bearer sk-1234567890" };
-    const open = async () => httpTransport({ url, headers }, http);
+    const open = async () => ({ transport: httpTransport({ url, headers }, http) });
     return keep(new McpServiceServer({ ...deps, open }, { id: "web", agentRead: true }));
   };
 
@@ -84,7 +84,9 @@ describe("McpServiceServer", () => {
 
     it("calls tools: text as text, structured content as it is, failures as failures", async () => {
       const server = program("docs");
-      expect(await call(server, "search", { input: { query: "文件" } })).toEqual(said("docs found 文件"));
+      expect(await call(server, "search", { input: { query: "文件" } })).toEqual(
+        said("docs found 文件, at most all"),
+      );
       expect(await call(server, "structured")).toEqual(said({ count: 3 }));
       expect(await call(server, "fail")).toEqual({
         type: "outcome",
@@ -148,7 +150,9 @@ describe("McpServiceServer", () => {
         type: "outcome",
         outcome: { ok: false, error: 'The MCP server "docs" could not be reached.' },
       });
-      expect(await call(server, "search", { input: { query: "a" } })).toEqual(said("docs found a"));
+      expect(await call(server, "search", { input: { query: "a" } })).toEqual(
+        said("docs found a, at most all"),
+      );
     });
 
     it("ends the program with all that it started", async () => {
@@ -179,10 +183,28 @@ describe("McpServiceServer", () => {
       expect(attempts).toBe(2);
     });
 
+    it("logs what a program said that ended at once", async () => {
+      const command = [process.execPath, "-e", "console.error('no such file'); process.exit(1)"];
+      const open = async (options: { signal: AbortSignal }) =>
+        overPipe(await spawnOnHost({ command, env: {} }, options));
+      const server = keep(new McpServiceServer({ ...deps, open }, { id: "gone", agentRead: true }));
+      await expect(server.list(SCOPE, { signal })).rejects.toMatchObject({ code: "outbound.failed" });
+      expect(logger.lines.at(-1)).toMatchObject({ cause: { message: "The server said: no such file" } });
+    });
+
+    it("leaves out what a model wrote null for", async () => {
+      const server = program("docs");
+      const input = { query: "a", limit: null };
+      expect(await call(server, "search", { input })).toEqual(said("docs found a, at most all"));
+      expect(await call(server, "search", { input: { query: null } })).toMatchObject({
+        outcome: { ok: false },
+      });
+    });
+
     it("says that a program is not there without naming places of the host", async () => {
       const command = ["/opt/none/at-all"];
       const open = async (options: { signal: AbortSignal }) =>
-        new PipeTransport(await spawnOnHost({ command, env: {} }, options));
+        overPipe(await spawnOnHost({ command, env: {} }, options));
       const server = keep(new McpServiceServer({ ...deps, open }, { id: "gone", agentRead: true }));
       await expect(server.list(SCOPE, { signal })).rejects.toMatchObject({
         message: 'The MCP server "gone" could not be reached.',
@@ -202,7 +224,9 @@ describe("McpServiceServer", () => {
       await using server = await startMcpHttpServer("web");
       const source = reach(server.url);
       expect(await namesOf(source)).toContain("list_mcp_resources_web");
-      expect(await call(source, "search", { input: { query: "a" } })).toEqual(said("web found a"));
+      expect(await call(source, "search", { input: { query: "a" } })).toEqual(
+        said("web found a, at most all"),
+      );
       expect(await call(source, "fail")).toMatchObject({ outcome: { ok: false, error: "no such thing" } });
       expect(server.seen.length).toBeGreaterThan(2);
       expect(server.seen.every(({ authorization }) => authorization === "Bearer sk-1234567890")).toBe(true);
@@ -214,7 +238,9 @@ describe("McpServiceServer", () => {
       const source = reach(server.url);
       await namesOf(source);
       server.forget();
-      expect(await call(source, "search", { input: { query: "a" } })).toEqual(said("web found a"));
+      expect(await call(source, "search", { input: { query: "a" } })).toEqual(
+        said("web found a, at most all"),
+      );
       await source[Symbol.asyncDispose]();
     });
 
