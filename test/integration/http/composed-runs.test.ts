@@ -152,18 +152,23 @@ describe("a client that loses its stream", () => {
 });
 
 describe("a conversation that is busy", () => {
-  it("answers its next message with 202 and queued, and the answer follows", async () => {
+  it("answers its next message with 202 and steered or, of one with a file, queued; and the answers follow", async () => {
     proves("STATE-13");
     const wait = gate();
-    using model = await begin([after(wait.opened, text("first")), text("second")]);
+    using model = await begin([after(wait.opened, text("first")), text("and this"), text("second")]);
     const first = send("/v1/runs", json(HELLO));
     await expect.poll(() => model.requests.length).toBe(1);
-    const second = await send("/v1/runs", json({ ...HELLO, input: { text: "And this?" } }));
+    const words = await send("/v1/runs", json({ ...HELLO, input: { text: "And this?" } }));
+    expect(words.status).toBe(202);
+    expect(await words.json()).toMatchObject({ object: "run", status: "steered" });
+    const contents = [{ type: "file_base64", name: "a.txt", data: "aGF5" }];
+    const second = await send("/v1/runs", json({ ...HELLO, input: { text: "And that?", contents } }));
     expect(second.status).toBe(202);
     const queued = runSchema.parse(await second.json());
     expect(queued.status).toBe("queued");
     wait.open();
-    expect(await (await first).json()).toMatchObject({ message: { content: "first" } });
+    expect(await (await first).json()).toMatchObject({ status: "completed" });
+    expect(model.requests[1]?.messages.at(-1)).toMatchObject({ role: "user", content: "And this?" });
     const events = await readStream(await send(`/v1/runs/${queued.id}/events`));
     expect(events.at(-1)).toMatchObject({ type: "run.completed", data: { message: { content: "second" } } });
   });
