@@ -57,8 +57,11 @@ export function sweepOldData(config: Config, files: FileService, base: Base): Pe
   const retentionMs = config.storage.retention_days * DAY_MS;
   return new PeriodicTask({
     everyMs: SWEEP_EVERY_MS,
-    work: (signal) => sweepRetention({ ...stores, files }, clock.now() - retentionMs, { signal }),
+    work: (signal) => {
+      const deps = { ...stores, files, now: () => clock.now() };
+      return sweepRetention(deps, clock.now() - retentionMs, { signal });
+    },
     onError: (error) =>
-      logger.error({ code: toServiceError(error).code }, "Old files could not be removed.", error),
+      logger.error({ code: toServiceError(error).code }, "Old data could not be removed.", error),
   });
 }

@@ -14,6 +14,8 @@ export interface IdempotencyRecord {
 export interface IdempotencyStore {
   /** Inserts unless the key is there and not older than `expiredBefore`; simultaneous calls agree on one. @returns the record that stands */
   claim(record: IdempotencyRecord, expiredBefore: number): Promise<IdempotencyRecord>;
+  /** Removes keys from before a time. @returns how many, at most `limit` */
+  removeExpired(expiredBefore: number, limit: number): Promise<number>;
   /** Points the key to a new attempt, if it still points to the old one. @returns the record that stands */
   replace(record: IdempotencyRecord, old: RunId): Promise<IdempotencyRecord>;
 }

@@ -184,4 +184,9 @@ export interface RunStore {
    * `refused` with this reason. @returns sha256 of at most `limit` attachments; a blob that nobody else refers to may go
    */
   releaseAttachments(createdBefore: number, reason: string, limit: number): Promise<readonly string[]>;
+  /**
+   * Removes terminal runs that were created before (Unix milliseconds), with their events and the messages that were
+   * meant for them. @returns how many, at most `limit`
+   */
+  removeEnded(createdBefore: number, limit: number): Promise<number>;
 }

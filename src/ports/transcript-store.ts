@@ -23,6 +23,12 @@ export interface TranscriptPageRequest {
   readonly limit: number;
 }
 
+/** A conversation among all of them. */
+export interface TranscriptPlace {
+  readonly tenant: string;
+  readonly conversation: string;
+}
+
 export interface TranscriptStore {
   /** @throws ServiceError `run.interrupted` when the run was claimed anew */
   append(item: NewTranscriptItem): Promise<TranscriptItem>;
@@ -32,6 +38,15 @@ export interface TranscriptStore {
     conversation: string,
     request: TranscriptPageRequest,
   ): Promise<readonly TranscriptItem[]>;
+  /**
+   * Looks through `limit` conversations after a place and removes those in which nothing was said since (Unix
+   * milliseconds), a bounded number of items at once.
+   * @returns where to go on; null when all were looked through
+   */
+  removeSilent(
+    silentSince: number,
+    among: { readonly after: TranscriptPlace | null; readonly limit: number },
+  ): Promise<TranscriptPlace | null>;
   /** Tool calls of a run without an answer, in order: closed with `interrupted` after a crash (local-agent §12.15). */
   unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]>;
 }

@@ -5,7 +5,7 @@ import type { IdempotencyRecord, IdempotencyStore } from "../ports/idempotency-s
 import type { RunRecord } from "../ports/run-store.js";
 
 /** Milliseconds a key is kept. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+export const KEY_KEPT_MS = 24 * 60 * 60 * 1000;
 
 export type IdempotencyVerdict =
   /** The key is new, or the request that had it was refused: this request makes the run. */
@@ -27,7 +27,7 @@ export interface IdempotencyDeps {
  * @throws ServiceError `idempotency.mismatch` for the same key with another body
  */
 export async function judgeKey(deps: IdempotencyDeps, claim: IdempotencyRecord): Promise<IdempotencyVerdict> {
-  const standing = await deps.keys.claim(claim, claim.createdAt - KEPT_MS);
+  const standing = await deps.keys.claim(claim, claim.createdAt - KEY_KEPT_MS);
   if (standing.runId === claim.runId) return { kind: "first" };
   const run = await deps.findRun(standing.runId);
   const isSteered = run === null && (await deps.isSteered(standing.runId));

@@ -61,6 +61,17 @@ export function describeIdempotencyStore(name: string, make: () => Promise<Opene
       expect(new Set(standing.map(({ runId }) => runId)).size).toBe(1);
     });
 
+    it("removes expired keys, no more than asked for", async () => {
+      await using store = await make();
+      for (const key of ["a", "b", "c"])
+        await store.it.claim(anIdempotencyRecord({ key, createdAt: 1_000 }), 0);
+      await store.it.claim(anIdempotencyRecord({ key: "new", createdAt: 2_000 }), 0);
+      expect(await store.it.removeExpired(2_000, 2)).toBe(2);
+      expect(await store.it.removeExpired(2_000, 2)).toBe(1);
+      const other = anIdempotencyRecord({ key: "new", runId: "run_2" });
+      expect(await store.it.claim(other, 0)).toMatchObject({ runId: "run_1" });
+    });
+
     it("takes an attempt whose key has meanwhile gone", async () => {
       await using store = await make();
       expect(await store.it.replace(anIdempotencyRecord(), "run_0")).toEqual(anIdempotencyRecord());

@@ -421,6 +421,22 @@ function describeRetention(make: () => Promise<Opened<RunStore>>): void {
     expect(await store.it.releaseAttachments(2_000, "Old.", 10)).toEqual([other.sha256]);
   });
 
+  it("removes old runs that have ended, with their events, no more than asked for", async () => {
+    await using store = await make();
+    for (const id of ["run_1", "run_2", "run_3"] as const) {
+      await store.it.create(aRun({ id, attachments: [outcome], attachmentSources: [blob] }));
+      await store.it.appendEvent(id, started);
+      await store.it.finish(id, anOutcome({ attachments: [outcome] }), completed);
+    }
+    await store.it.create(aRun({ id: "run_open" }));
+    await store.it.create(aRun({ id: "run_new", createdAt: 2_000 }));
+    await store.it.finish("run_new", anOutcome(), completed);
+    expect(await store.it.removeEnded(2_000, 2)).toBe(2);
+    expect(await store.it.removeEnded(2_000, 2)).toBe(1);
+    expect(ids(await store.it.list("main", { limit: 9 }))).toEqual(["run_new", "run_open"]);
+    expect(await store.it.eventsAfter("run_1", 0, 9)).toEqual([]);
+  });
+
   it("lets go of no more than asked for, and of the rest the next time", async () => {
     await using store = await make();
     await store.it.create(aRun({ attachments: [outcome, outcome], attachmentSources: [blob, other] }));

@@ -1,7 +1,7 @@
 /** What every store of message history promises (runs §17, ports/transcript-store.ts). */
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/domain/message.js";
-import type { TranscriptStore } from "../../src/ports/transcript-store.js";
+import type { TranscriptPlace, TranscriptStore } from "../../src/ports/transcript-store.js";
 import { type Opened } from "../support/opened.js";
 import { aTranscriptItem } from "../support/records.js";
 
@@ -26,6 +26,7 @@ export function describeTranscriptStore(name: string, make: () => Promise<Opened
     describeItems(make);
     describePages(make);
     describeCalls(make);
+    describeSilence(make);
   });
 }
 
@@ -123,4 +124,33 @@ function describeCalls(make: () => Promise<Opened<TranscriptStore>>): void {
     await store.it.append(aTranscriptItem({ message: answering("c3") }));
     expect(await store.it.unansweredCalls("run_1")).toEqual([]);
   });
+}
+
+function describeSilence(make: () => Promise<Opened<TranscriptStore>>): void {
+  const whole = { direction: "forward" as const, from: null, limit: 5_000 };
+
+  it("removes conversations in which nothing was said since, and keeps the others whole", async () => {
+    await using store = await make();
+    const said = (tenant: string, conversation: string, createdAt: number) =>
+      store.it.append(aTranscriptItem({ tenant, conversation, createdAt }));
+    for (const place of ["a", "b", "c", "d"]) await said("main", place, 1_000);
+    await said("main", "b", 2_000);
+    await said("other", "a", 1_000);
+    let after: TranscriptPlace | null = null;
+    do after = await store.it.removeSilent(2_000, { after, limit: 2 });
+    while (after !== null);
+    const left = async (tenant: string, conversation: string) =>
+      (await store.it.page(tenant, conversation, whole)).length;
+    expect(await Promise.all(["a", "b", "c", "d"].map((place) => left("main", place)))).toEqual([0, 2, 0, 0]);
+    expect(await left("other", "a")).toBe(0);
+  });
+
+  it("comes to an end with a conversation of many items", async () => {
+    await using store = await make();
+    for (let i = 0; i < 1_050; i += 1) await store.it.append(aTranscriptItem());
+    let after: TranscriptPlace | null = null;
+    do after = await store.it.removeSilent(2_000, { after, limit: 10 });
+    while (after !== null);
+    expect(await store.it.page("main", "conversation-1", whole)).toEqual([]);
+  }, 30_000);
 }

@@ -13,6 +13,12 @@ export class MemoryIdempotencyStore implements IdempotencyStore {
     return record;
   }
 
+  async removeExpired(expiredBefore: number, limit: number): Promise<number> {
+    const expired = [...this.#records].filter(([, { createdAt }]) => createdAt < expiredBefore);
+    for (const [place] of expired.slice(0, limit)) this.#records.delete(place);
+    return Math.min(expired.length, limit);
+  }
+
   async replace(record: IdempotencyRecord, old: RunId): Promise<IdempotencyRecord> {
     const place = placeOf(record);
     const standing = this.#records.get(place);

@@ -151,6 +151,14 @@ export class MemoryRunStore implements RunStore {
     return released;
   }
 
+  async removeEnded(createdBefore: number, limit: number): Promise<number> {
+    const old = this.#records().filter(
+      ({ state, createdAt }) => isTerminal(state) && createdAt < createdBefore,
+    );
+    for (const { id } of old.slice(0, limit)) this.#runs.delete(id);
+    return Math.min(old.length, limit);
+  }
+
   /** Whoever keeps messages for runs is told of each end. */
   settleAtEnd(settle: (id: RunId, end: SteeringEnd, now: number) => Promise<void>): void {
     this.#settle = settle;

@@ -4,6 +4,7 @@ import { findUnansweredCalls, type TranscriptItem } from "../../domain/history.j
 import type {
   NewTranscriptItem,
   TranscriptPageRequest,
+  TranscriptPlace,
   TranscriptStore,
 } from "../../ports/transcript-store.js";
 
@@ -20,7 +21,7 @@ export interface MemoryTranscriptDeps {
 
 export class MemoryTranscriptStore implements TranscriptStore {
   readonly #deps: MemoryTranscriptDeps;
-  readonly #rows: StoredItem[] = [];
+  #rows: readonly StoredItem[] = [];
 
   constructor(deps: MemoryTranscriptDeps = { epochOf: () => null }) {
     this.#deps = deps;
@@ -38,7 +39,7 @@ export class MemoryTranscriptStore implements TranscriptStore {
       partial: added.partial,
       created_at: added.createdAt,
     };
-    this.#rows.push({ tenant, conversation, item });
+    this.#rows = [...this.#rows, { tenant, conversation, item }];
     return item;
   }
 
@@ -55,6 +56,13 @@ export class MemoryTranscriptStore implements TranscriptStore {
           .toReversed()
           .slice(0, limit)
       : items.filter(({ sequence }) => from === null || sequence > from).slice(0, limit);
+  }
+
+  async removeSilent(silentSince: number): Promise<TranscriptPlace | null> {
+    const isSilent = (place: StoredItem): boolean =>
+      this.#of(place.tenant, place.conversation).every((item) => item.created_at < silentSince);
+    this.#rows = this.#rows.filter((row) => !isSilent(row));
+    return null;
   }
 
   async unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]> {

@@ -25,6 +25,24 @@ export class SqlIdempotencyStore implements IdempotencyStore {
     });
   }
 
+  async removeExpired(expiredBefore: number, limit: number): Promise<number> {
+    const { db } = this.#deps.database;
+    const expired = await db
+      .selectFrom("idempotency_key")
+      .select(["tenant", "key"])
+      .where("created_at", "<", expiredBefore)
+      .limit(limit)
+      .execute();
+    for (const { tenant, key } of expired)
+      await db
+        .deleteFrom("idempotency_key")
+        .where("tenant", "=", tenant)
+        .where("key", "=", key)
+        .where("created_at", "<", expiredBefore)
+        .execute();
+    return expired.length;
+  }
+
   async replace(record: IdempotencyRecord, old: RunId): Promise<IdempotencyRecord> {
     const row = toRow(record);
     return this.#deps.database.db.transaction().execute(async (transaction) => {

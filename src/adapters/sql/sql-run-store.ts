@@ -204,6 +204,19 @@ export class SqlRunStore implements RunStore {
       .execute((transaction) => releaseAttachments(transaction, { createdBefore, reason, limit }));
   }
 
+  async removeEnded(createdBefore: number, limit: number): Promise<number> {
+    const rows = await this.#db
+      .selectFrom("run")
+      .select("id")
+      .where("created_at", "<", createdBefore)
+      .where("state", "not in", OPEN_STATES)
+      .limit(limit)
+      .execute();
+    const ids = rows.map(({ id }) => id);
+    if (ids.length > 0) await this.#db.deleteFrom("run").where("id", "in", ids).execute();
+    return ids.length;
+  }
+
   get #db(): Kysely<Schema> {
     return this.#deps.database.db;
   }

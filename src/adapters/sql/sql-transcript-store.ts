@@ -5,12 +5,13 @@ import { messageSchema } from "../../domain/message.js";
 import type {
   NewTranscriptItem,
   TranscriptPageRequest,
+  TranscriptPlace,
   TranscriptStore,
 } from "../../ports/transcript-store.js";
 import { readJson } from "./json-column.js";
 import type { Schema } from "./schema.js";
 import type { SqlDatabase } from "./sql-database.js";
-import { insertTranscriptItem, toTranscriptItem } from "./transcript-queries.js";
+import { insertTranscriptItem, removeSilent, toTranscriptItem } from "./transcript-queries.js";
 
 export class SqlTranscriptStore implements TranscriptStore {
   readonly #deps: { readonly database: SqlDatabase };
@@ -41,6 +42,15 @@ export class SqlTranscriptStore implements TranscriptStore {
       .limit(limit)
       .execute();
     return rows.map(toTranscriptItem);
+  }
+
+  async removeSilent(
+    silentSince: number,
+    among: { readonly after: TranscriptPlace | null; readonly limit: number },
+  ): Promise<TranscriptPlace | null> {
+    return this.#db
+      .transaction()
+      .execute((transaction) => removeSilent(transaction, { silentSince, ...among }));
   }
 
   async unansweredCalls(runId: string): Promise<readonly { readonly id: string; readonly name: string }[]> {

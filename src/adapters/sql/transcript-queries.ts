@@ -1,10 +1,10 @@
 /** Items of the transcript as rows, in any transaction. */
-import type { Kysely, Selectable } from "kysely";
+import { type Kysely, type Selectable, type SqlBool, sql } from "kysely";
 import { ServiceError } from "../../domain/errors.js";
 import type { TranscriptItem } from "../../domain/history.js";
 import { runIdSchema } from "../../domain/ids.js";
 import { messageSchema } from "../../domain/message.js";
-import type { NewTranscriptItem } from "../../ports/transcript-store.js";
+import type { NewTranscriptItem, TranscriptPlace } from "../../ports/transcript-store.js";
 import { readJson, writeJson } from "./json-column.js";
 import type { Schema, TranscriptItemTable } from "./schema.js";
 import { nextPosition } from "./sql-database.js";
@@ -45,4 +45,58 @@ export function toTranscriptItem(row: Selectable<TranscriptItemTable>): Transcri
     partial: row.partial === 1,
     created_at: row.created_at,
   };
+}
+
+/** Items that go at once. */
+const MAX_REMOVED = 1_000;
+
+/** Call it in a transaction, so that nothing is said between the look and the removal. */
+export async function removeSilent(
+  db: Kysely<Schema>,
+  of: { readonly silentSince: number; readonly after: TranscriptPlace | null; readonly limit: number },
+): Promise<TranscriptPlace | null> {
+  const { after, limit, silentSince } = of;
+  let query = db
+    .selectFrom("transcript_item")
+    .select(["tenant", "conversation"])
+    .select((item) => item.fn.max("created_at").as("newest"));
+  if (after !== null)
+    query = query.where(sql<SqlBool>`(tenant, conversation) > (${after.tenant}, ${after.conversation})`);
+  const places = await query
+    .groupBy(["tenant", "conversation"])
+    .orderBy("tenant")
+    .orderBy("conversation")
+    .limit(limit)
+    .execute();
+  let last = after;
+  let left = MAX_REMOVED;
+  for (const { newest, ...place } of places) {
+    if (newest < silentSince) left -= await removeItems(db, place, left);
+    // What is left of this conversation is met again.
+    if (left <= 0) return last ?? FIRST;
+    last = place;
+  }
+  return places.length < limit ? null : last;
+}
+
+/** Before every conversation that there is. */
+const FIRST: TranscriptPlace = { tenant: "", conversation: "" };
+
+async function removeItems(db: Kysely<Schema>, place: TranscriptPlace, limit: number): Promise<number> {
+  const { tenant, conversation } = place;
+  const { numDeletedRows } = await db
+    .deleteFrom("transcript_item")
+    .where("tenant", "=", tenant)
+    .where("conversation", "=", conversation)
+    .where("sequence", "in", (items) =>
+      items
+        .selectFrom("transcript_item")
+        .select("sequence")
+        .where("tenant", "=", tenant)
+        .where("conversation", "=", conversation)
+        .orderBy("sequence")
+        .limit(limit),
+    )
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }

@@ -18,6 +18,11 @@ const place = { tenant: "main", scopeKey: "runner:1" };
 const backward = { direction: "backward" as const, from: 5, limit: 9 };
 
 const worker = { worker: "one", now: 1, expiresAt: 2 };
+async function removeSilent({ transcripts }: SqlStores): Promise<void> {
+  await transcripts.append(aTranscriptItem());
+  await transcripts.removeSilent(9_000, { after: { tenant: "", conversation: "" }, limit: 9 });
+}
+
 const offered = { message: aRun({ id: "run_2" }), text: "Hi", runId: "run_1" as const, limit: 9 };
 
 async function pullOne({ runs, steering }: SqlStores): Promise<void> {
@@ -75,6 +80,9 @@ const CALLS: readonly [string, (stores: SqlStores) => Promise<unknown>][] = [
   ["eventRecords.get", ({ eventRecords }) => eventRecords.get(scope, "host:1")],
   ["eventRecords.page", ({ eventRecords }) => eventRecords.page(scope, backward)],
   ["eventRecords.removeOlderThan", ({ eventRecords }) => eventRecords.removeOlderThan(2_000, 9)],
+  ["runs.removeEnded", ({ runs }) => runs.removeEnded(1, 9)],
+  ["transcripts.removeSilent", removeSilent],
+  ["idempotency.removeExpired", ({ idempotency }) => idempotency.removeExpired(1, 9)],
   ["files.register", ({ files }) => files.register([aFile()])],
   ["files.list", ({ files }) => files.list("main", { limit: 9, after: "file_1" })],
   ["files.list by purpose", ({ files }) => files.list("main", { limit: 9, purpose: "delivery" })],
