@@ -64,9 +64,12 @@ export class McpBoxServer implements ToolSource {
     this.sourceId = server.id;
   }
 
-  /** The first list of a session makes its box run; a run without a box gets no tools of it. */
+  /** The first list of a session makes its box run; a run without a box gets no tools of it, and is told so. */
   async list({ box }: ToolScope, options: CallOptions): Promise<ToolListing> {
-    if (box === null) return { tools: [], warnings: [] };
+    if (box === null) {
+      const message = `The tools of mcp "${this.sourceId}" are missing: they run in a box, and this run has none.`;
+      return { tools: [], warnings: [{ code: "tools.source_failed", message }] };
+    }
     using _turn = await this.#locks.acquire(box.sessionId, options);
     const known = this.#lists.get(box.sessionId);
     if (known !== undefined && this.#deps.clock.elapsed() < known.until) return known.listing;

@@ -94,8 +94,12 @@ describe("McpBoxServer", () => {
     box = new ProgramBox();
   });
 
-  it("has no tools for a run without a box, and starts nothing", async () => {
-    expect(await server().list(scopeOf(null), { signal })).toEqual({ tools: [], warnings: [] });
+  it("has no tools for a run without a box, says so, and starts nothing", async () => {
+    const { tools, warnings } = await server().list(scopeOf(null), { signal });
+    expect(tools).toEqual([]);
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'The tools of mcp "inner" are missing: they run in a box, and this run has none.',
+    ]);
     expect(box.spawned).toEqual([]);
   });
 
