@@ -6,7 +6,7 @@ import { NO_USAGE } from "../domain/usage.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { CallOptions } from "../ports/options.js";
-import type { RunRecord, RunStore } from "../ports/run-store.js";
+import type { RunOutcome, RunRecord, RunStore } from "../ports/run-store.js";
 import { buildTrigger } from "./build-trigger.js";
 import { conversationKey, loneKey } from "./conversation-key.js";
 import { type ConversationFacts, currentConversation } from "./current-conversation.js";
@@ -126,8 +126,12 @@ export function repeatRun(run: RunRecord, id: RunId, now: number): RunRecord {
   };
 }
 
+/** The fields that tell what became of a run. */
+type Untouched = Omit<RunOutcome, "state" | "attachments" | "endedAt"> &
+  Pick<RunRecord, "createdAt" | "startedAt" | "endedAt" | "metadata" | "epoch" | "claim">;
+
 /** What a run has not come to yet. @param createdAt Unix milliseconds */
-export function untouched(createdAt: number) {
+export function untouched(createdAt: number): Untouched {
   return {
     createdAt,
     startedAt: null,

@@ -30,15 +30,17 @@ export async function judgeKey(deps: IdempotencyDeps, claim: IdempotencyRecord):
   const standing = await deps.keys.claim(claim, claim.createdAt - KEY_KEPT_MS);
   if (standing.runId === claim.runId) return { kind: "first" };
   const run = await deps.findRun(standing.runId);
-  const isSteered = run === null && (await deps.isSteered(standing.runId));
+  const isTaken = run !== null || (await deps.isSteered(standing.runId));
   // A key whose request was refused stands for nothing yet: the corrected request may have it.
-  if ((run !== null || isSteered) && standing.bodyHash !== claim.bodyHash) throw mismatch();
-  if (isSteered) return { kind: "same", runId: standing.runId };
-  if (run !== null && run.state !== "failed" && run.state !== "timeout")
-    return { kind: "same", runId: standing.runId };
+  if (isTaken && standing.bodyHash !== claim.bodyHash) throw mismatch();
+  if (isTaken && !hasFailed(run)) return { kind: "same", runId: standing.runId };
   const replaced = await deps.keys.replace(claim, standing.runId);
   if (replaced.runId !== claim.runId) return { kind: "same", runId: replaced.runId };
   return run === null ? { kind: "first" } : { kind: "again", after: run };
+}
+
+function hasFailed(run: RunRecord | null): boolean {
+  return run?.state === "failed" || run?.state === "timeout";
 }
 
 function mismatch(): ServiceError {

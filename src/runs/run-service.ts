@@ -60,7 +60,11 @@ export interface RunService {
    * A text for a run that is going on; where the run cannot take it in, it is queued behind it.
    * @throws ServiceError `run.ended`, `run.queue_full`
    */
-  steer(caller: Caller, id: RunId, text: string, options: CallOptions): Promise<Run | SteeredMessage>;
+  steer(
+    caller: Caller,
+    told: { readonly id: RunId; readonly text: string },
+    options: CallOptions,
+  ): Promise<Run | SteeredMessage>;
   /** Every message that was meant for a run, and where it is, in order of arrival. */
   listSteering(caller: Caller, id: RunId): Promise<readonly SteeredMessage[]>;
   /** A failed or timed-out run again, as a new run with the same input and attachments (api §2). */

@@ -164,7 +164,11 @@ export class ServeRuns implements RunService {
     return stopped;
   }
 
-  async steer(caller: Caller, id: RunId, text: string, options: CallOptions): Promise<Run | SteeredMessage> {
+  async steer(
+    caller: Caller,
+    { id, text }: { readonly id: RunId; readonly text: string },
+    options: CallOptions,
+  ): Promise<Run | SteeredMessage> {
     this.#refuseWhileStopping();
     const run = await this.#find(caller, id);
     if (isTerminal(run.state)) throw hasEnded(run.state);

@@ -138,7 +138,10 @@ export class FakeRunService implements RunService {
     return { ...(await this.get(caller, id)), messages: [{ id: "run_behind", place }] };
   }
 
-  async steer(caller: Caller, id: RunId, text: string): Promise<SteeredMessage> {
+  async steer(
+    caller: Caller,
+    { id, text }: { readonly id: RunId; readonly text: string },
+  ): Promise<SteeredMessage> {
     const { run } = this.#find(caller, id);
     if (run.status !== "queued" && run.status !== "running")
       throw new ServiceError("run.ended", `The run has ended already: it is ${run.status}.`);

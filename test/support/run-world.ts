@@ -71,6 +71,7 @@ export interface WorldOptions {
   readonly isExclusive?: boolean;
   readonly hasChat?: (run: RunRecord) => boolean;
   readonly clock?: FakeClock;
+  readonly ids?: CountingIds;
 }
 
 export interface RunWorld extends AsyncDisposable {
@@ -119,7 +120,7 @@ export function aRunWorld(options: WorldOptions = {}): RunWorld {
   const stores = options.stores ?? openMemoryStores({ clock });
   const base = {
     clock,
-    ids: new CountingIds(),
+    ids: options.ids ?? new CountingIds(),
     logger: new KeptLogger(),
     metrics: new FakeMetrics(),
     events: new LocalRunEvents(),

@@ -80,8 +80,7 @@ export class SqlSteeringStore implements SteeringStore {
         await insertTranscriptItem(transaction, request.before);
       let sequence = 0;
       for (const item of waiting) sequence = await inject(transaction, item, { run, now: request.now });
-      const moved = { place: "history" as const, changedAt: request.now };
-      return { messages: waiting.map((item) => ({ ...item, ...moved })), sequence };
+      return { messages: waiting.map((item) => injected(item, request.now)), sequence };
     });
   }
 
@@ -125,6 +124,10 @@ async function readOpen(db: Kysely<Schema>, id: RunId): Promise<OpenRun | null> 
     .where("id", "=", id)
     .executeTakeFirst();
   return run === undefined || isTerminal(run.state) ? null : run;
+}
+
+function injected(item: SteeringItem, changedAt: number): SteeringItem {
+  return { ...item, place: "history", changedAt };
 }
 
 /** @returns the number of the event that tells of it */

@@ -87,7 +87,9 @@ function changeRunRoutes({ runs, json, rate }: RunRoutesDeps): readonly Route[] 
       const { caller, response, signal } = exchange;
       const { body } = await json.readAs(steerSchema, exchange);
       takeRunToken(rate, caller.tenant);
-      response.status(202).json(await runs.steer(caller, readRunId(exchange), body.text, { signal }));
+      response
+        .status(202)
+        .json(await runs.steer(caller, { id: readRunId(exchange), text: body.text }, { signal }));
     }),
     implement(listSteering, async (exchange) => {
       const data = await runs.listSteering(exchange.caller, readRunId(exchange));

@@ -115,7 +115,7 @@ export class AgentRun {
       shown,
       usedIds,
       host: this.#host,
-      canSteer: this.#context.context.available_apis.steering_pull === true,
+      canSteer: this.#context.context.available_apis.steering_pull,
       results: this.#results,
       clock: this.#deps.clock,
       ids: this.#deps.ids,

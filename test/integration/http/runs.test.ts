@@ -332,6 +332,35 @@ describe("looking at runs", () => {
 });
 
 describe("changing runs", () => {
+  it("tells with a cancelled run where the messages are that waited, and clears them if asked to", async () => {
+    service.runs.outcome = "later";
+    await post({ ...HELLO, wait: false });
+    const kept = await service.fetch("/v1/runs/run_1/cancel", { method: "POST" });
+    expect(await kept.json()).toMatchObject({ messages: [{ id: "run_behind", place: "queue" }] });
+    await post({ ...HELLO, wait: false });
+    const cleared = await service.fetch("/v1/runs/run_2/cancel", json({ queue: "clear" }));
+    expect(await cleared.json()).toMatchObject({ messages: [{ place: "not_answered" }] });
+    const odd = await service.fetch("/v1/runs/run_2/cancel", json({ queue: "burn" }));
+    expect([odd.status, await readError(odd)]).toMatchObject([400, { code: "request.invalid" }]);
+  });
+
+  it("steers a run that goes on, and lists what was meant for it", async () => {
+    service.runs.outcome = "later";
+    await post({ ...HELLO, wait: false });
+    const steered = await service.fetch("/v1/runs/run_1/steer", json({ text: "Blue, please." }));
+    expect([steered.status, await steered.json()]).toMatchObject([
+      202,
+      { object: "run", status: "steered", absorbed_by: "run_1", text: "Blue, please." },
+    ]);
+    const list = await service.fetch("/v1/runs/run_1/steering");
+    expect(await list.json()).toMatchObject({ object: "list", data: [{ absorbed_by: "run_1" }] });
+    const empty = await service.fetch("/v1/runs/run_1/steer", json({ text: "" }));
+    expect(empty.status).toBe(400);
+    service.runs.end("run_1", "completed");
+    const late = await service.fetch("/v1/runs/run_1/steer", json({ text: "Late." }));
+    expect([late.status, await readError(late)]).toMatchObject([409, { code: "run.ended" }]);
+  });
+
   it("cancels a run once", async () => {
     service.runs.outcome = "later";
     await post({ ...HELLO, wait: false });

@@ -71,13 +71,17 @@ describe("another tenant's run", () => {
     ["GET", ""],
     ["GET", "/events"],
     ["POST", "/cancel"],
+    ["GET", "/steering"],
+    ["POST", "/steer"],
     ["POST", "/retry"],
     ["POST", "/deliveries/file_1/ack"],
   ])("answers 404 to %s %s", async (method, suffix) => {
     service.runs.outcome = "later";
     await service.fetch("/v1/runs", json({ ...HELLO, wait: false }));
-    const body = suffix.endsWith("ack") ? json({ state: "sent" }) : { method };
-    const response = await service.fetch(`/v1/runs/run_1${suffix}`, { ...body, key: OTHER_KEY });
+    const bodies = new Map<string, unknown>([["/steer", { text: "Hi" }]]);
+    const body = suffix.endsWith("ack") ? { state: "sent" } : bodies.get(suffix);
+    const init = body === undefined ? { method } : json(body);
+    const response = await service.fetch(`/v1/runs/run_1${suffix}`, { ...init, key: OTHER_KEY });
     expect(response.status).toBe(404);
     expect(await readError(response)).toMatchObject({ code: "run.not_found", type: "not_found_error" });
     expect(await (await service.fetch("/v1/runs", { key: OTHER_KEY })).json()).toMatchObject({ data: [] });
