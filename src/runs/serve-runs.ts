@@ -266,11 +266,11 @@ export class ServeRuns implements RunService {
   async #absorb(message: RunRecord, meantFor: RunRecord | undefined): Promise<SteeredMessage | null> {
     const goingOn = this.#queue.goingOn(message);
     if (goingOn === null || message.retryOf !== null) return null;
+    // Said before the message is stored: the run may end at any moment after it.
+    if (this.#deps.active.canSteer(goingOn.id)) this.#queue.absorbs(goingOn.id);
     const absorbed = await this.#steering.absorb(message, goingOn);
     if (absorbed.kind === "ended" && meantFor !== undefined) throw hasEnded("completed");
-    if (absorbed.kind !== "steered") return null;
-    this.#queue.absorbs(goingOn.id);
-    return absorbed.message;
+    return absorbed.kind === "steered" ? absorbed.message : null;
   }
 
   /** The caller of a known key gets the run that stands behind it, or what became of the message. */

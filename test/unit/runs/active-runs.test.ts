@@ -75,6 +75,18 @@ describe("ActiveRuns", () => {
     expect(runBriefly(new ActiveRuns()).reason).toMatchObject({ code: "host.not_found" });
   });
 
+  it("knows which runs take messages in while they go on", () => {
+    const active = new ActiveRuns();
+    active.openToSteering("run_1");
+    expect(active.canSteer("run_1")).toBe(false);
+    runBriefly(active, () => {
+      expect(active.canSteer("run_1")).toBe(false);
+      active.openToSteering("run_1");
+      expect(active.canSteer("run_1")).toBe(true);
+    });
+    expect(active.canSteer("run_1")).toBe(false);
+  });
+
   it("lets any number of calls listen to a run at once without a warning of a leak", async () => {
     vi.useRealTimers();
     using run = new ActiveRuns().register("run_1", 1000);

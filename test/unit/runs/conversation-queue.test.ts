@@ -72,6 +72,17 @@ describe("ConversationQueue", () => {
     expect(started).toEqual(["run_1", "run_2"]);
   });
 
+  it("puts runs before all that wait, in their order, and begins with them where nothing goes on", () => {
+    const { queue, started } = aQueue();
+    for (const id of ["run_1", "run_2"] as const) queue.enter("a", id);
+    queue.enterFirst("a", ["run_3", "run_4"]);
+    queue.enterFirst("b", ["run_5", "run_6"]);
+    expect([queue.current("a"), queue.waiting("a")]).toEqual(["run_1", ["run_3", "run_4", "run_2"]]);
+    expect([queue.current("b"), queue.waiting("b")]).toEqual(["run_5", ["run_6"]]);
+    expect([queue.current("c"), queue.waiting("c")]).toEqual([null, []]);
+    expect(started).toEqual(["run_1", "run_5"]);
+  });
+
   it("has room for 100 waiting runs, and names the limit beyond", () => {
     const { queue } = aQueue();
     for (let i = 0; i <= 99; i += 1) queue.enter("a", `run_${i}`);
