@@ -86,9 +86,9 @@ export function toJobsSettings({ jobs }: Config): JobsSettings {
 export function toPipelines(defaultId: string, pipelines: readonly PipelineConfig[]): Pipelines {
   const byId = new Map(
     pipelines.map((pipeline) => {
-      const { id, policy, state, deadline, events } = pipeline;
+      const { id, policy, state, deadline, events, "exception-handling": exceptionHandling } = pipeline;
       const binding = resolveBindingConfig(bindingOf(pipeline));
-      return [id, { id, ...binding, policy, state, deadlineSec: deadline, events }];
+      return [id, { id, ...binding, policy, state, deadlineSec: deadline, exceptionHandling, events }];
     }),
   );
   return { defaultId, byId };

@@ -81,6 +81,7 @@ function defaultPipeline(primary: string): PipelineConfig {
     policy: resourcePolicySchema.parse({}),
     state: stateSettingsSchema.parse({}),
     deadline: null,
+    "exception-handling": "show-hint",
     events: ["message.received"],
   };
 }

@@ -1,5 +1,5 @@
 /** Brings a binding of an older version, or of another host, to the form that counts today (runs §6). Pure. */
-import type { RunnerConfig } from "../domain/binding.js";
+import { EXCEPTION_HANDLING, type RunnerConfig } from "../domain/binding.js";
 import { resolveBindingConfig, sectionOf, selectedEntry } from "../domain/binding-config.js";
 import { canonicalRunnerId } from "../domain/runner-id.js";
 import { savedBinding } from "../domain/save-binding.js";
@@ -55,7 +55,7 @@ export function migrateBinding(old: unknown, options: MigrateOptions): Migration
   const { runner, runner_config, ai, output: _output, ...rest } = old;
   const written = ai === undefined ? { runner, runner_config } : { ai };
   const saved = savedBinding(selectNewly(written, id, agent.config), options.writeLegacyKeys);
-  const binding = { ...rest, ...saved, ...(output === null ? {} : output.left) };
+  const binding = { ...output?.settings, ...rest, ...saved, ...output?.left };
   const told = { changes, warnings: [...agent.warnings, ...(output?.warnings ?? [])] };
   return options.confirmed
     ? { kind: "migrated", binding, backup: structuredClone(old), ...told }
@@ -91,28 +91,48 @@ function selectNewly(binding: Group, id: string, config: RunnerConfig): Group {
 interface OldOutput extends Told {
   /** As it was written; undefined = nothing was. */
   readonly removeThink: unknown;
+  /** What the pipeline's own settings take over. */
+  readonly settings: Group;
   /** What stays of the section. */
   readonly left: Group;
 }
 
-/** The output section of an older pipeline: one of its switches belongs to the runner (runs §6.1). */
+/** The output section of an older pipeline: one of its switches belongs to the runner, one to the pipeline (runs §6.1, §21.6). */
 function readOutput(output: unknown): OldOutput | null {
   if (!isGroup(output)) return null;
-  const misc = isGroup(output["misc"]) ? output["misc"] : {};
-  const place = [output, misc].find((group) => Object.hasOwn(group, "remove-think"));
-  if (place === undefined) return null;
-  const removeThink = place["remove-think"];
-  const left = place === misc ? { ...output, misc: without(misc) } : without(output);
+  const think = takeOut(output, "remove-think");
+  const handling = takeOut(think?.left ?? output, "exception-handling");
+  if (think === null && handling === null) return null;
+  const left = handling?.left ?? think?.left ?? {};
   const isEmpty = Object.values(left).every((value) => isGroup(value) && Object.keys(value).length === 0);
-  const isBoolean = typeof removeThink === "boolean";
+  const mode = EXCEPTION_HANDLING.find((name) => name === handling?.value);
   return {
-    removeThink,
+    removeThink: think?.value,
+    settings: mode === undefined ? {} : { "exception-handling": mode },
     left: isEmpty ? {} : { output: left },
-    changes: ["remove-think leaves the output section."],
-    warnings: isBoolean ? [] : ["remove-think of the output section is no boolean, so it is not copied."],
+    changes: [
+      ...(think === null ? [] : ["remove-think leaves the output section."]),
+      ...(handling === null ? [] : ["exception-handling leaves the output section."]),
+    ],
+    warnings: [
+      ...(think === null || typeof think.value === "boolean"
+        ? []
+        : ["remove-think of the output section is no boolean, so it is not copied."]),
+      ...(handling === null || mode !== undefined
+        ? []
+        : [`exception-handling is none of ${EXCEPTION_HANDLING.join(", ")}: the default counts.`]),
+    ],
   };
 }
 
-function without({ "remove-think": _removed, ...rest }: Group): Group {
-  return rest;
+/** A key of the section itself, or of its `misc`. */
+function takeOut(output: Group, key: string): { readonly value: unknown; readonly left: Group } | null {
+  if (Object.hasOwn(output, key)) return { value: output[key], left: without(output, key) };
+  const { misc } = output;
+  if (!isGroup(misc) || !Object.hasOwn(misc, key)) return null;
+  return { value: misc[key], left: { ...output, misc: without(misc, key) } };
+}
+
+function without(group: Group, key: string): Group {
+  return Object.fromEntries(Object.entries(group).filter(([name]) => name !== key));
 }

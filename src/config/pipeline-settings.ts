@@ -1,6 +1,6 @@
 /** Pipelines: named entries that hold a binding (runs §5). */
 import { z } from "zod";
-import { resourcePolicySchema } from "../domain/binding.js";
+import { EXCEPTION_HANDLING, resourcePolicySchema } from "../domain/binding.js";
 import { SERVED_EVENT_TYPES } from "../domain/event.js";
 import { isPluginRunnerId, LEGACY_RUNNER_NAMES, parseRunnerId } from "../domain/runner-id.js";
 import { stateSettingsSchema } from "../domain/state.js";
@@ -56,6 +56,14 @@ export const pipelineSchema = z.strictObject({
     description: "End of a run after its start; null = `runs.deadline_sec`.",
     unit: "s",
   }),
+  "exception-handling": z
+    .enum(EXCEPTION_HANDLING)
+    .default("show-hint")
+    .meta({
+      description:
+        "What `error.notice` of a failed run tells the user where the failure is not the runner's: the error itself, a hint, or nothing.",
+      allowed: EXCEPTION_HANDLING.join(", "),
+    }),
   events: z
     .array(z.enum(SERVED_EVENT_TYPES))
     .max(16)

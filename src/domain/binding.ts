@@ -49,6 +49,10 @@ export const resourcePolicySchema = z.strictObject({
 });
 export type ResourcePolicy = z.infer<typeof resourcePolicySchema>;
 
+/** What a user is shown of an error that is not the runner's own (runs §21.6). */
+export const EXCEPTION_HANDLING = ["show-error", "show-hint", "hide"] as const;
+export type ExceptionHandling = (typeof EXCEPTION_HANDLING)[number];
+
 /** Where the config of a binding was found (runs §5.3). */
 export type ConfigSource = "id" | "alias" | "legacy" | "none";
 

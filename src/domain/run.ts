@@ -58,6 +58,8 @@ export const runErrorSchema = z.object({
   message: z.string(),
   retryable: z.boolean(),
   hint: z.string().optional(),
+  /** What a bot may show its user in place of an answer, or after the part of one; missing = nothing (runs §21.6). */
+  notice: z.string().optional(),
   details: z.record(z.string(), z.unknown()).optional(),
 });
 export type RunError = z.infer<typeof runErrorSchema>;

@@ -1,4 +1,5 @@
 /** How a run ends: outcome and terminal event, decided in one place (runs §18, §19, §20, box §9.4). */
+import type { ExceptionHandling } from "../domain/binding.js";
 import type { FileRecord } from "../domain/delivery.js";
 import { type ServiceError, toServiceError } from "../domain/errors.js";
 import type { RunError, RunEventType, TerminalState } from "../domain/run.js";
@@ -7,6 +8,7 @@ import type { NewRunEvent, RunOutcome, RunRecord } from "../ports/run-store.js";
 import type { RunProgress } from "./record-run.js";
 import { replaceBoxLinks } from "./replace-box-links.js";
 import { toRunObject, toTime } from "./run-object.js";
+import { withNotice } from "./user-notice.js";
 
 export interface EndInputs {
   readonly run: RunRecord;
@@ -19,6 +21,8 @@ export interface EndInputs {
   readonly outboxLeft: RunRecord["outboxLeft"];
   readonly files: readonly FileRecord[];
   readonly endedAt: number;
+  /** Of the run's pipeline. */
+  readonly exceptions: ExceptionHandling;
 }
 
 export function decideOutcome(inputs: EndInputs): RunOutcome {
@@ -39,7 +43,7 @@ export function decideOutcome(inputs: EndInputs): RunOutcome {
     usage: inputs.countedUsage.model_calls > 0 ? inputs.countedUsage : progress.usage,
     finishReason: verdict?.state === "completed" && ownError === null ? verdict.finishReason : null,
     warnings: progress.warnings,
-    error,
+    error: withNotice(error, inputs.exceptions),
   };
 }
 
@@ -90,11 +94,13 @@ export function failedOutcome({
   error,
   text,
   endedAt,
+  exceptions,
 }: {
   readonly run: RunRecord;
   readonly error: ServiceError;
   readonly text: string;
   readonly endedAt: number;
+  readonly exceptions: ExceptionHandling;
 }): RunOutcome {
   return {
     state: failedState(error.code),
@@ -107,7 +113,7 @@ export function failedOutcome({
     usage: run.usage,
     finishReason: null,
     warnings: run.warnings,
-    error: toRunError(error),
+    error: withNotice(toRunError(error), exceptions),
   };
 }
 

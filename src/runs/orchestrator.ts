@@ -26,6 +26,7 @@ import { sessionBoxOf } from "./session-box.js";
 import type { SteeringEnds } from "./steering-ends.js";
 import { takeResult } from "./take-result.js";
 import { untilStopped } from "./until-stopped.js";
+import { exceptionHandlingOf } from "./user-notice.js";
 
 export interface OrchestratorDeps extends RecorderDeps, RecordEventDeps {
   readonly plan: PlanDeps;
@@ -203,6 +204,7 @@ export class Orchestrator {
       outboxLeft: left,
       files,
       endedAt: this.#deps.clock.now(),
+      exceptions: exceptionHandlingOf(this.#deps.plan.pipelines, run.pipeline),
     });
     const outcome = this.#deps.mask.value(decided);
     await closeCalls(this.#deps.transcripts, run, outcome.endedAt);

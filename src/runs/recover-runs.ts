@@ -10,7 +10,9 @@ import type { TranscriptStore } from "../ports/transcript-store.js";
 import type { Claims } from "./claims.js";
 import { closeCalls } from "./close-calls.js";
 import { failedOutcome, terminalEvent } from "./end-run.js";
+import type { Pipelines } from "./resolve-binding.js";
 import type { SteeringEnds } from "./steering-ends.js";
+import { exceptionHandlingOf } from "./user-notice.js";
 import { VisibleText } from "./visible-text.js";
 
 export interface RecoverDeps {
@@ -20,6 +22,7 @@ export interface RecoverDeps {
   readonly transcripts: TranscriptStore;
   readonly files: FileStore;
   readonly events: RunEvents;
+  readonly pipelines: Pipelines;
   readonly now: () => number;
 }
 
@@ -71,7 +74,8 @@ export async function endInterrupted(deps: RecoverDeps, run: RunRecord): Promise
   const error = new ServiceError("run.interrupted", "The service stopped while this run was going on.", {
     hint: "Repeat it with POST /v1/runs/{id}/retry; files that were exported are kept.",
   });
-  const outcome = failedOutcome({ run, error, text, endedAt: deps.now() });
+  const exceptions = exceptionHandlingOf(deps.pipelines, run.pipeline);
+  const outcome = failedOutcome({ run, error, text, endedAt: deps.now(), exceptions });
   const files = await deps.files.listByRun(run.tenant, run.id);
   const how = { epoch: run.epoch, steered: deps.steeringEnds.of(run) };
   const event = await deps.runs.finish(run.id, outcome, (record) => terminalEvent(record, files), how);

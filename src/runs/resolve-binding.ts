@@ -1,5 +1,5 @@
 /** Finds the binding of a pipeline (runs §5). */
-import type { Binding, ResourcePolicy } from "../domain/binding.js";
+import type { Binding, ExceptionHandling, ResourcePolicy } from "../domain/binding.js";
 import type { ResolvedBinding } from "../domain/binding-config.js";
 import { ServiceError } from "../domain/errors.js";
 import type { EventType } from "../domain/event.js";
@@ -11,6 +11,7 @@ export interface Pipeline extends ResolvedBinding {
   readonly policy: ResourcePolicy;
   readonly state: StateSettings;
   readonly deadlineSec: number | null;
+  readonly exceptionHandling: ExceptionHandling;
   /** Types of the events that it answers when they name no pipeline. */
   readonly events: readonly EventType[];
 }

@@ -34,6 +34,7 @@ import type { Caller, RunRequest } from "./run-request.js";
 import type { Admission, CancelledRun, CancelOptions, RunPage, RunQuery, RunService } from "./run-service.js";
 import { Steering, steeringMessage } from "./steering.js";
 import type { SteeringEnds } from "./steering-ends.js";
+import { exceptionHandlingOf, withNotice } from "./user-notice.js";
 
 export interface ServeRunsDeps {
   readonly admit: AdmitDeps;
@@ -63,9 +64,9 @@ export class ServeRuns implements RunService {
 
   constructor(deps: ServeRunsDeps) {
     this.#deps = deps;
-    const { clock } = deps.admit;
+    const { clock, plan } = deps.admit;
     const claims = new Claims({ ...deps, clock });
-    this.#recovery = { ...deps, claims, now: () => clock.now() };
+    this.#recovery = { ...deps, pipelines: plan.pipelines, claims, now: () => clock.now() };
     this.#queue = new ExecuteQueue({ ...deps, claims, clock, recovery: this.#recovery });
     this.#steering = new Steering(deps);
   }
@@ -207,8 +208,10 @@ export class ServeRuns implements RunService {
     if (file === null || file.runId !== run.id)
       throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
     await this.#deps.files.setState(fileId, report.state === "sent" ? "acked" : "failed");
-    if (report.state === "failed")
-      await this.#deps.runs.failDelivered(id, undeliveredError(file, report.detail));
+    if (report.state === "failed") {
+      const handling = exceptionHandlingOf(this.#deps.admit.plan.pipelines, run.pipeline);
+      await this.#deps.runs.failDelivered(id, withNotice(undeliveredError(file, report.detail), handling));
+    }
     return this.#toObject(await this.#find(caller, id));
   }
 

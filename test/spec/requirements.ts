@@ -351,13 +351,11 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "FLOW-14",
     rule: "runs §21.3",
     says: "non-streaming, two results / handled / both kept, one CONTINUE",
-    issue: 4,
   },
   {
     id: "FLOW-15",
     rule: "runs §21.6",
     says: 'a retryable execution error; one that is not / handled / INTERRUPT with "temporarily unavailable"; INTERRUPT with the other text',
-    issue: 4,
   },
   {
     id: "FLOW-16",

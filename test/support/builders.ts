@@ -82,6 +82,7 @@ export function aPipeline(fields: Partial<Pipeline> = {}): Pipeline {
     policy: aPolicy(),
     state: { enable_state: true, scopes: null },
     deadlineSec: null,
+    exceptionHandling: "show-hint",
     events: ["message.received"],
     ...fields,
   };

@@ -55,7 +55,14 @@ describe("what features take from the configuration", () => {
     expect(byId.get(defaultId)).toMatchObject({
       runnerId: "plugin:berth/local-agent/default",
       deadlineSec: null,
+      exceptionHandling: "show-hint",
     });
+    const hiding = configOf({
+      pipelines: [{ id: "quiet", "exception-handling": "hide" }],
+      default_pipeline: "quiet",
+    });
+    const quiet = toPipelines(hiding.default_pipeline, hiding.pipelines).byId.get("quiet");
+    expect(quiet?.exceptionHandling).toBe("hide");
   });
 
   it("lets the operator's box settings replace the profile's", () => {

@@ -102,6 +102,26 @@ describe("migrateBinding", () => {
     expect(JSON.stringify(migration)).toContain("is no boolean, so it is not copied");
   });
 
+  it("makes the handling of errors in the output section a setting of the pipeline, unless it has one", () => {
+    const output = { misc: { "exception-handling": "hide", "at-sender": true } };
+    const entry = { ...OLD, output };
+    const left = { output: { misc: { "at-sender": true } } };
+    expect(migrateBinding(entry, CONFIRMED)).toMatchObject({
+      binding: { "exception-handling": "hide", ...left },
+    });
+    expect(migrateBinding({ ...entry, "exception-handling": "show-error" }, CONFIRMED)).toMatchObject({
+      binding: { "exception-handling": "show-error", ...left },
+    });
+  });
+
+  it("names a handling of errors that there is not, and leaves the default", () => {
+    const migration = migrateBinding({ ...OLD, output: { "exception-handling": "shout" } }, CONFIRMED);
+    expect(migration).toMatchObject({ kind: "migrated" });
+    expect(migration).not.toHaveProperty(["binding", "exception-handling"]);
+    expect(migration).not.toHaveProperty(["binding", "output"]);
+    expect(JSON.stringify(migration)).toContain("is none of show-error, show-hint, hide: the default counts");
+  });
+
   it("writes what has no fault, reads as the same runner, and has nothing left to migrate", () => {
     const value = fc.oneof(fc.constantFrom(null, "", "main", 3, true), fc.constant(["a"]));
     const key = fc.constantFrom("model", "knowledge-base", "knowledge-bases", "max-round", "timeout");

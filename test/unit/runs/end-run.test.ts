@@ -43,6 +43,7 @@ function inputs(fields: Partial<EndInputs> = {}): EndInputs {
     outboxLeft: [],
     files: [],
     endedAt: 9000,
+    exceptions: "show-hint",
     ...fields,
   };
 }
@@ -78,7 +79,9 @@ describe("attachments of a run that has ended", () => {
   it("are so where only the record is left", () => {
     const run = aRun({ session, attachments: [PENDING, IMPORTED] });
     const error = new ServiceError("run.interrupted", "x");
-    expect(failedOutcome({ run, error, text: "", endedAt: 1 }).attachments).toMatchObject([
+    expect(
+      failedOutcome({ run, error, text: "", endedAt: 1, exceptions: "show-hint" }).attachments,
+    ).toMatchObject([
       { state: "refused", reason: "The run ended before it was in the box." },
       { state: "imported" },
     ]);
@@ -143,6 +146,7 @@ describe("decideOutcome", () => {
     expect(decideOutcome(inputs({ failure })).error).toEqual({
       code: "internal",
       message: "The service failed in an unexpected way.",
+      notice: "The request failed.",
       retryable: false,
     });
   });
@@ -209,16 +213,20 @@ describe("failedOutcome", () => {
   it("ends a run of which only the ledger row is left", () => {
     const run = aRun({ model: "main", toolRounds: 2, warnings: [{ code: "w", message: "W." }] });
     const error = new ServiceError("run.interrupted", "Stopped.");
-    expect(failedOutcome({ run, error, text: "Half", endedAt: 9000 })).toMatchObject({
-      state: "failed",
-      endedAt: 9000,
-      message: { content: "Half", partial: true },
-      model: "main",
-      toolRounds: 2,
-      warnings: run.warnings,
-      error: { code: "run.interrupted", retryable: true },
-    });
-    expect(failedOutcome({ run, error, text: "", endedAt: 9000 }).message).toBeNull();
+    expect(failedOutcome({ run, error, text: "Half", endedAt: 9000, exceptions: "show-hint" })).toMatchObject(
+      {
+        state: "failed",
+        endedAt: 9000,
+        message: { content: "Half", partial: true },
+        model: "main",
+        toolRounds: 2,
+        warnings: run.warnings,
+        error: { code: "run.interrupted", retryable: true },
+      },
+    );
+    expect(
+      failedOutcome({ run, error, text: "", endedAt: 9000, exceptions: "show-hint" }).message,
+    ).toBeNull();
   });
 });
 

@@ -247,6 +247,7 @@ describe("Orchestrator: a run that fails", () => {
       message: "No model.",
       retryable: false,
       hint: "Select one.",
+      notice: "The request failed.",
     });
     expect(world.logger.lines).toMatchObject([{ level: "warn", fields: { code: "runner.no_model" } }]);
   });

@@ -8,6 +8,7 @@ import { Claims } from "../../../src/runs/claims.js";
 import { recoverRuns } from "../../../src/runs/recover-runs.js";
 import { SteeringEnds } from "../../../src/runs/steering-ends.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
+import { aPipeline, pipelinesOf } from "../../support/builders.js";
 import { aFile, aRun, aTranscriptItem } from "../../support/records.js";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
@@ -26,7 +27,9 @@ describe("recoverRuns", () => {
   const recover = (isAlone = true) => {
     const claims = new Claims({ ...stores, clock, worker: "later" });
     const steeringEnds = new SteeringEnds({ hasChat: () => true });
-    return recoverRuns({ ...stores, claims, steeringEnds, events, now: () => clock.now() }, isAlone);
+    const pipelines = pipelinesOf(aPipeline({ exceptionHandling: "show-error" }));
+    const deps = { ...stores, claims, steeringEnds, events, pipelines, now: () => clock.now() };
+    return recoverRuns(deps, isAlone);
   };
   const says = async (message: Message): Promise<void> => {
     await stores.transcripts.append(aTranscriptItem({ message }));
@@ -54,7 +57,11 @@ describe("recoverRuns", () => {
       state: "failed",
       endedAt: clock.now(),
       message: null,
-      error: { code: "run.interrupted", retryable: true },
+      error: {
+        code: "run.interrupted",
+        retryable: true,
+        notice: "The service stopped while this run was going on.",
+      },
     });
     const [, last] = await stores.runs.eventsAfter("run_1", 0, 10);
     expect(last).toMatchObject({
