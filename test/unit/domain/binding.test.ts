@@ -12,6 +12,7 @@ describe("resourcePolicySchema", () => {
       allowed_skill_names: null,
       allow_plugin_storage: true,
       allow_workspace_storage: false,
+      administrator: false,
     });
   });
 
