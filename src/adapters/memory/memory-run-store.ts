@@ -22,6 +22,7 @@ interface StoredRun {
 export class MemoryRunStore implements RunStore {
   /** In order of creation. */
   readonly #runs = new Map<RunId, StoredRun>();
+  #note: (run: RunRecord, event: RunEvent) => void = () => undefined;
   #settle: (id: RunId, end: SteeringEnd, now: number) => Promise<void> = async () => undefined;
 
   async create(run: RunRecord): Promise<void> {
@@ -64,7 +65,7 @@ export class MemoryRunStore implements RunStore {
 
   async appendEvent(id: RunId, event: NewRunEvent, epoch?: number): Promise<RunEvent | null> {
     const run = this.#open(id, epoch);
-    return run === null ? null : append(run, event);
+    return run === null ? null : this.#append(run, event);
   }
 
   async lastSequence(id: RunId): Promise<number> {
@@ -84,7 +85,7 @@ export class MemoryRunStore implements RunStore {
     const run = this.#open(id, epoch);
     if (run === null) return null;
     const record = { ...run.record, ...structuredClone(outcome), claim: null };
-    const last = append(run, event(record));
+    const last = this.#append(run, event(record));
     run.record = record;
     await this.#settle(id, steered, outcome.endedAt);
     return last;
@@ -159,6 +160,11 @@ export class MemoryRunStore implements RunStore {
     return Math.min(old.length, limit);
   }
 
+  /** Whoever tells others of events hears of each. */
+  tellOfEvents(note: (run: RunRecord, event: RunEvent) => void): void {
+    this.#note = note;
+  }
+
   /** Whoever keeps messages for runs is told of each end. */
   settleAtEnd(settle: (id: RunId, end: SteeringEnd, now: number) => Promise<void>): void {
     this.#settle = settle;
@@ -178,6 +184,12 @@ export class MemoryRunStore implements RunStore {
     return this.#records().some(({ attachmentSources }) =>
       attachmentSources.some((source) => source.kind === "blob" && source.sha256 === sha256),
     );
+  }
+
+  #append(run: StoredRun, event: NewRunEvent): RunEvent {
+    const stored = append(run, event);
+    this.#note(run.record, stored);
+    return stored;
   }
 
   #records(): RunRecord[] {

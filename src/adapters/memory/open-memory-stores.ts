@@ -1,6 +1,7 @@
 /** All stores in memory, for tests: each passes the contract that the real one passes. */
 import { runIdSchema } from "../../domain/ids.js";
 import type { Clock } from "../../ports/clock.js";
+import type { ReceiversOf } from "../../ports/webhook-outbox.js";
 import { MemoryBlobStore } from "./memory-blob-store.js";
 import { MemoryEventStore } from "./memory-event-store.js";
 import { MemoryFileStore } from "./memory-file-store.js";
@@ -10,6 +11,7 @@ import { MemorySessionStore } from "./memory-session-store.js";
 import { MemoryStateStore } from "./memory-state-store.js";
 import { MemorySteeringStore } from "./memory-steering-store.js";
 import { MemoryTranscriptStore } from "./memory-transcript-store.js";
+import { MemoryWebhookOutbox } from "./memory-webhook-outbox.js";
 
 export interface MemoryStores {
   readonly runs: MemoryRunStore;
@@ -21,15 +23,23 @@ export interface MemoryStores {
   readonly steering: MemorySteeringStore;
   readonly state: MemoryStateStore;
   readonly blobs: MemoryBlobStore;
+  readonly webhooks: MemoryWebhookOutbox;
 }
 
-export function openMemoryStores(deps: { readonly clock: Clock }): MemoryStores {
+export function openMemoryStores(deps: {
+  readonly clock: Clock;
+  /** Who is told of events by webhooks; nobody if not given. */
+  readonly receiversOf?: ReceiversOf | undefined;
+}): MemoryStores {
   const runs = new MemoryRunStore();
+  const webhooks = new MemoryWebhookOutbox({ receiversOf: deps.receiversOf ?? (() => []) });
+  runs.tellOfEvents((run, event) => webhooks.note(run, event));
   const transcripts = new MemoryTranscriptStore({
     epochOf: (runId) => runs.find(runIdSchema.parse(runId))?.epoch ?? null,
   });
   return {
     runs,
+    webhooks,
     sessions: new MemorySessionStore(),
     transcripts,
     steering: new MemorySteeringStore({ runs, transcripts }),

@@ -7,6 +7,7 @@ import { sessionNotes } from "./migrations/0003-session-notes.js";
 import { state } from "./migrations/0004-state.js";
 import { events } from "./migrations/0005-events.js";
 import { ledger } from "./migrations/0006-ledger.js";
+import { webhooks } from "./migrations/0007-webhooks.js";
 
 /** In order of their names; a name that is out in the world never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -16,6 +17,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0004-state": state,
   "0005-events": events,
   "0006-ledger": ledger,
+  "0007-webhooks": webhooks,
 };
 
 /** @throws ServiceError `internal` when a migration fails, or when the database was written by a newer version */

@@ -7,6 +7,7 @@ import type { SessionStore } from "../../ports/session-store.js";
 import type { StateStore } from "../../ports/state-store.js";
 import type { SteeringStore } from "../../ports/steering-store.js";
 import type { TranscriptStore } from "../../ports/transcript-store.js";
+import type { ReceiversOf, WebhookOutbox } from "../../ports/webhook-outbox.js";
 import { migrate } from "./migrate.js";
 import type { SqlDatabase } from "./sql-database.js";
 import { SqlEventStore } from "./sql-event-store.js";
@@ -17,6 +18,7 @@ import { SqlSessionStore } from "./sql-session-store.js";
 import { SqlStateStore } from "./sql-state-store.js";
 import { SqlSteeringStore } from "./sql-steering-store.js";
 import { SqlTranscriptStore } from "./sql-transcript-store.js";
+import { SqlWebhookOutbox } from "./sql-webhook-outbox.js";
 
 export interface SqlStores extends AsyncDisposable {
   readonly runs: RunStore;
@@ -29,15 +31,17 @@ export interface SqlStores extends AsyncDisposable {
   /** No other process works with this database while it is open. */
   readonly isExclusive: boolean;
   readonly state: StateStore;
+  readonly webhooks: WebhookOutbox;
   /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
   ping(): Promise<void>;
 }
 
 /**
  * Takes the database over: it is closed with the stores, and also when it cannot be migrated.
+ * @param receiversOf who is told of events by webhooks; nobody if not given
  * @throws ServiceError `internal` when the schema cannot be brought up to date
  */
-export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
+export async function openSqlStores(database: SqlDatabase, receiversOf?: ReceiversOf): Promise<SqlStores> {
   try {
     await migrate(database.db);
   } catch (error) {
@@ -45,7 +49,7 @@ export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
     throw error;
   }
   return {
-    runs: new SqlRunStore({ database }),
+    runs: new SqlRunStore({ database, receiversOf }),
     sessions: new SqlSessionStore({ database }),
     transcripts: new SqlTranscriptStore({ database }),
     eventRecords: new SqlEventStore({ database }),
@@ -54,6 +58,7 @@ export async function openSqlStores(database: SqlDatabase): Promise<SqlStores> {
     steering: new SqlSteeringStore({ database }),
     isExclusive: database.isExclusive,
     state: new SqlStateStore({ database }),
+    webhooks: new SqlWebhookOutbox({ database }),
     ping: async () => {
       await database.db.selectFrom("counter").select("name").limit(1).execute();
     },

@@ -8,6 +8,7 @@ import {
 import type { RunId } from "../../domain/ids.js";
 import { isTerminal, type OpenState, RUN_STATES, type RunEvent } from "../../domain/run.js";
 import type { NewRunEvent, RunRecord } from "../../ports/run-store.js";
+import type { ReceiversOf } from "../../ports/webhook-outbox.js";
 import { type DeltaTrail, keyframeBefore, packEvent, textBefore, unpackEvents } from "./delta-trail.js";
 import { readNullableJson, writeJson } from "./json-column.js";
 import {
@@ -23,6 +24,7 @@ import {
 } from "./run-row.js";
 import type { AttachmentTable, RunEventTable, Schema } from "./schema.js";
 import { nextPosition } from "./sql-database.js";
+import { noteForReceivers } from "./sql-webhook-outbox.js";
 
 export const OPEN_STATES = RUN_STATES.filter((state): state is OpenState => !isTerminal(state));
 
@@ -80,7 +82,7 @@ export async function withAttachments(
 /**
  * Takes the next number of a run that is not terminal, in one statement, and stores the event under it.
  * @param trail what is known about the text that the run stored last
- * @param facts.epoch of the claim under which it is written
+ * @param facts.epoch of the claim under which it is written; `receiversOf`: who is to be told of it
  * @returns the event, and the trail as it stands once the transaction is committed; null when the run is terminal or
  * claimed anew
  */
@@ -91,7 +93,13 @@ export async function appendEvent(
     event,
     trail: before,
     epoch,
-  }: { readonly event: NewRunEvent; readonly trail: DeltaTrail | null; readonly epoch?: number | undefined },
+    receiversOf = () => [],
+  }: {
+    readonly event: NewRunEvent;
+    readonly trail: DeltaTrail | null;
+    readonly epoch?: number | undefined;
+    readonly receiversOf?: ReceiversOf | undefined;
+  },
 ): Promise<{ readonly stored: RunEvent; readonly trail: DeltaTrail | null } | null> {
   let numbering = db
     .updateTable("run")
@@ -99,12 +107,16 @@ export async function appendEvent(
     .where("id", "=", id)
     .where("state", "in", OPEN_STATES);
   if (epoch !== undefined) numbering = numbering.where("epoch", "=", epoch);
-  const numbered = await numbering.returning("last_sequence as sequence").executeTakeFirst();
+  const numbered = await numbering
+    .returning(["last_sequence as sequence", "tenant", "pipeline"])
+    .executeTakeFirst();
   if (numbered === undefined) return null;
   const { type, data, timestamp } = event;
   const stored = { type, data, run_id: id, sequence: numbered.sequence, timestamp };
   const { trail, ...packed } = packEvent(stored, before);
   await db.insertInto("run_event").values(toRunEventRow(id, packed)).execute();
+  const { tenant, pipeline } = numbered;
+  await noteForReceivers(db, stored, { id, tenant, pipeline, receiversOf });
   return { stored, trail };
 }
 

@@ -183,6 +183,16 @@ export interface AuditTable {
   created_at: number;
 }
 
+export interface WebhookEntryTable {
+  receiver: string;
+  run_id: RunId;
+  sequence: number;
+  tenant: string;
+  attempts: number;
+  is_under_way: 0 | 1;
+  due_at: number;
+}
+
 export interface Schema {
   counter: CounterTable;
   run: RunTable;
@@ -197,4 +207,5 @@ export interface Schema {
   steering_item: SteeringItemTable;
   audit: AuditTable;
   state: StateTable;
+  webhook_entry: WebhookEntryTable;
 }

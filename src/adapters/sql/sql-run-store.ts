@@ -13,6 +13,7 @@ import type {
   RunRecord,
   RunStore,
 } from "../../ports/run-store.js";
+import type { ReceiversOf } from "../../ports/webhook-outbox.js";
 import { claimRun, listAdrift, releaseClaim, renewClaims } from "./claim-queries.js";
 import { writeJson } from "./json-column.js";
 import { OpenTrails } from "./open-trails.js";
@@ -36,12 +37,20 @@ import { settleWaiting } from "./steering-queries.js";
 /** More than run at once; each holds the text of its run, which its recorder holds as well. */
 const MAX_TRAILS = 1_000;
 
+export interface SqlRunStoreDeps {
+  readonly database: SqlDatabase;
+  /** Who is told of events by webhooks; nobody if not given. */
+  readonly receiversOf?: ReceiversOf | undefined;
+}
+
 export class SqlRunStore implements RunStore {
-  readonly #deps: { readonly database: SqlDatabase };
+  readonly #deps: SqlRunStoreDeps;
+  readonly #receiversOf: ReceiversOf;
   readonly #trails = new OpenTrails(MAX_TRAILS);
 
-  constructor(deps: { readonly database: SqlDatabase }) {
+  constructor(deps: SqlRunStoreDeps) {
     this.#deps = deps;
+    this.#receiversOf = deps.receiversOf ?? (() => []);
   }
 
   async create(run: RunRecord): Promise<void> {
@@ -105,7 +114,12 @@ export class SqlRunStore implements RunStore {
 
   async appendEvent(id: RunId, event: NewRunEvent, epoch?: number): Promise<RunEvent | null> {
     const appended = await this.#deps.database.relaxed((transaction) =>
-      appendEvent(transaction, id, { event, trail: this.#trails.get(id), epoch }),
+      appendEvent(transaction, id, {
+        event,
+        trail: this.#trails.get(id),
+        epoch,
+        receiversOf: this.#receiversOf,
+      }),
     );
     // Only a commit makes the trail true: one of an event that was rolled back would shorten the next one wrongly.
     if (appended?.trail) this.#trails.keep(id, appended.trail);
@@ -138,7 +152,11 @@ export class SqlRunStore implements RunStore {
       if (record === null || isTerminal(record.state)) return null;
       if (epoch !== undefined && record.epoch !== epoch) return null;
       const ended = { ...record, ...outcome, claim: null };
-      const appended = await appendEvent(transaction, id, { event: event(ended), trail: null });
+      const appended = await appendEvent(transaction, id, {
+        event: event(ended),
+        trail: null,
+        receiversOf: this.#receiversOf,
+      });
       if (appended === null) return null;
       const unclaimed = { worker: null, claim_expires_at: null };
       await transaction

@@ -10,6 +10,7 @@ import { describeSessionStore } from "../../../contracts/session-store.js";
 import { describeStateStore } from "../../../contracts/state-store.js";
 import { describeSteeringStore } from "../../../contracts/steering-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
+import { describeWebhookOutbox } from "../../../contracts/webhook-outbox.js";
 import { FakeClock } from "../../../fakes/fake-clock.js";
 import { opened } from "../../../support/opened.js";
 
@@ -23,6 +24,9 @@ describeEventStore("memory", async () => opened(stores().eventRecords));
 describeFileStore("memory", async () => opened(stores()));
 describeIdempotencyStore("memory", async () => opened(stores().idempotency));
 describeStateStore("memory", async () => opened(stores().state));
+describeWebhookOutbox("memory", async (receiversOf) =>
+  opened(openMemoryStores({ clock: new FakeClock(), receiversOf })),
+);
 describeBlobStore("memory", async () => {
   const clock = new FakeClock();
   const blobs = new MemoryBlobStore({ clock });

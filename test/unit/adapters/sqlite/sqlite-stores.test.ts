@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openSqlStores, type SqlStores } from "../../../../src/adapters/sql/open-sql-stores.js";
 import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
+import type { ReceiversOf } from "../../../../src/ports/webhook-outbox.js";
 import { describeEventStore } from "../../../contracts/event-store.js";
 import { describeFileStore } from "../../../contracts/file-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
@@ -11,16 +12,23 @@ import { describeSessionStore } from "../../../contracts/session-store.js";
 import { describeStateStore } from "../../../contracts/state-store.js";
 import { describeSteeringStore } from "../../../contracts/steering-store.js";
 import { describeTranscriptStore } from "../../../contracts/transcript-store.js";
+import { describeWebhookOutbox } from "../../../contracts/webhook-outbox.js";
 import { type Opened, opened } from "../../../support/opened.js";
 
-async function inMemory<Store>(pick: (stores: SqlStores) => Store): Promise<Opened<Store>> {
-  const stores = await openSqlStores(openSqlite("sqlite::memory:"));
+async function inMemory<Store>(
+  pick: (stores: SqlStores) => Store,
+  receiversOf?: ReceiversOf,
+): Promise<Opened<Store>> {
+  const stores = await openSqlStores(openSqlite("sqlite::memory:"), receiversOf);
   return opened(pick(stores), () => stores[Symbol.asyncDispose]());
 }
 
-async function inFile<Store>(pick: (stores: SqlStores) => Store): Promise<Opened<Store>> {
+async function inFile<Store>(
+  pick: (stores: SqlStores) => Store,
+  receiversOf?: ReceiversOf,
+): Promise<Opened<Store>> {
   const folder = await mkdtemp(join(tmpdir(), "berth-sqlite-"));
-  const stores = await openSqlStores(openSqlite(`sqlite:${join(folder, "berth.db")}`));
+  const stores = await openSqlStores(openSqlite(`sqlite:${join(folder, "berth.db")}`), receiversOf);
   return opened(pick(stores), async () => {
     await stores[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
@@ -39,4 +47,5 @@ for (const { name, open } of [
   describeFileStore(name, () => open((stores) => stores));
   describeIdempotencyStore(name, () => open((stores) => stores.idempotency));
   describeStateStore(name, () => open((stores) => stores.state));
+  describeWebhookOutbox(name, (receiversOf) => open((stores) => stores, receiversOf));
 }
