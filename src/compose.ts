@@ -12,6 +12,7 @@ import { buildBackend, buildBoxes } from "./compose/build-boxes.js";
 import { buildPlugins } from "./compose/build-plugins.js";
 import { buildModels, buildRuns } from "./compose/build-runs.js";
 import { buildTools } from "./compose/build-tools.js";
+import { startWebhooks } from "./compose/build-webhooks.js";
 import { toHttpSettings, toJobsSettings, toPipelines } from "./compose/feature-settings.js";
 import { openBase } from "./compose/open-base.js";
 import {
@@ -122,6 +123,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
     settings: toHttpSettings(config, version),
   });
   await boxes.start({ signal: AbortSignal.timeout(START_MS) });
+  await startWebhooks(config, base, life);
   await runs.start();
   sweep.start();
   looks.start();

@@ -15,6 +15,7 @@ import type { BlobStore } from "../ports/blob-store.js";
 import type { Clock } from "../ports/clock.js";
 import type { IdSource } from "../ports/id-source.js";
 import type { Logger } from "../ports/logger.js";
+import { toReceiversOf } from "./webhook-receivers.js";
 
 /** What everything else stands on. */
 export interface Base {
@@ -41,7 +42,9 @@ export async function openBase(
   const identity = await loadServiceIdentity(config.storage.directory);
   const mask = new SecretMask([...collectSecrets(config), identity.linkSecret]);
   const logger = new PinoLogger({ level: config.log.level, mask, destination: logDestination });
-  const stores = life.use(await openSqlStores(openSqlite(`sqlite:${config.storage.database.path}`)));
+  const stores = life.use(
+    await openSqlStores(openSqlite(`sqlite:${config.storage.database.path}`), toReceiversOf(config)),
+  );
   const blobs = new FilesystemBlobStore({ root: config.storage.files, clock, ids });
   await blobs.prepare();
   return {

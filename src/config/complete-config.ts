@@ -41,6 +41,7 @@ export function completeConfig(
       jobs: settings.jobs,
       tools: settings.tools,
       mcp_servers: settings.mcp_servers,
+      webhooks: settings.webhooks,
       runs: settings.runs,
       outbound: settings.outbound,
       log: settings.log,

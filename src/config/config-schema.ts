@@ -12,6 +12,7 @@ import { modelSchema } from "./model-settings.js";
 import { pipelineSchema } from "./pipeline-settings.js";
 import { pluginsSchema } from "./plugin-settings.js";
 import { limitsSchema, serverSchema } from "./server-settings.js";
+import { webhooksSchema } from "./webhook-settings.js";
 
 const MIB = 1024 * 1024;
 
@@ -173,6 +174,7 @@ export const settingsSchema = z.strictObject({
   mcp_servers: z.array(mcpServerSchema).max(64).default([]).meta({
     description: "MCP servers whose tools pipelines may select.",
   }),
+  webhooks: webhooksSchema,
   ...laterShape,
 });
 

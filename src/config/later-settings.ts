@@ -30,7 +30,6 @@ const tenantCaps = z.strictObject({
 
 export const laterShape = {
   knowledge_bases: emptyList("Knowledge bases."),
-  webhooks: emptyList("Receivers of signed calls."),
   tenants: z
     .record(z.string(), tenantCaps)
     .default({})

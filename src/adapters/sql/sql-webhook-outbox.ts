@@ -19,10 +19,11 @@ export class SqlWebhookOutbox implements WebhookOutbox {
       .where("receiver", "=", receiver)
       .where("is_under_way", "=", 0)
       .where("due_at", "<=", now)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom("webhook_entry as earlier")
+      .where((row) =>
+        row.not(
+          row.exists(
+            row
+              .selectFrom("webhook_entry as earlier")
               .select("earlier.sequence")
               .whereRef("earlier.receiver", "=", "entry.receiver")
               .whereRef("earlier.run_id", "=", "entry.run_id")

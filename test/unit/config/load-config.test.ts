@@ -369,13 +369,17 @@ describe("faults of a configuration", () => {
       "boxes: {engines: [{name: a, hst: b}]}",
       "boxes.engines[0].hst",
     ],
+    [
+      "a webhook has a short secret",
+      'webhooks: [{url: "https://r.example/", secret: short}]',
+      "webhooks[0].secret",
+    ],
   ])("are told when %s", (_case, yaml, path) => {
     expect(faultPaths(yaml)).toEqual([path]);
   });
 
   it.each([
     ["knowledge_bases: [{id: a}]", "knowledge_bases"],
-    ["webhooks: [{url: x}]", "webhooks"],
     ["tenants: {main: {max_boxes: 3}}", "tenants.main.max_boxes"],
     ["skills: {directory: /srv/skills}", "skills.directory"],
   ])("say of %s that this version does not serve it", (yaml, path) => {
