@@ -5,18 +5,15 @@ import { KEPT_OUTPUT_BYTES, STOP_GRACE_SEC } from "../domain/job.js";
 import { ChangeSignal } from "../lib/change-signal.js";
 import { endsWithin } from "../lib/delay.js";
 import { KeyedLock } from "../lib/keyed-lock.js";
-import { OutputPace, type PaceRule } from "../lib/output-pace.js";
 import type { BoxProcess, ExecEvent, TerminalSize } from "../ports/box-handle.js";
 import type { JobOutput, OutputPart } from "../ports/box-jobs.js";
 import type { Clock } from "../ports/clock.js";
 import type { CallOptions } from "../ports/options.js";
+import { OutputPace } from "./output-pace.js";
 import { ProcessOutput } from "./process-output.js";
 
 /** A follower that is so far behind makes the process wait. */
 const MAX_LAG_BYTES = KEPT_OUTPUT_BYTES / 2;
-const MIB = 1024 * 1024;
-/** Of output that nobody waits for. */
-const UNFOLLOWED: PaceRule = { burstBytes: 8 * MIB, bytesPerSecond: 4 * MIB, shortestMs: 50 };
 
 /** Only a change ends the waiting. */
 const UNHURRIED: CallOptions = { signal: new AbortController().signal };
@@ -174,7 +171,7 @@ export class ManagedProcess {
 
   async #readToEnd(): Promise<ExecExit> {
     const { process, clock } = this.#deps;
-    const pace = new OutputPace(UNFOLLOWED, clock.elapsed());
+    const pace = new OutputPace(clock.elapsed());
     try {
       for await (const event of this.#deps.events ?? process.events) {
         if (event.type === "exit") return event.exit;

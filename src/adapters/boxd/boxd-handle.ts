@@ -32,7 +32,6 @@ import { BoxdCommand, type CommandEnding } from "./boxd-command.js";
 import type { BoxdConnection } from "./boxd-connection.js";
 import { BoxdFiles } from "./boxd-files.js";
 import { BoxdProcess } from "./boxd-process.js";
-import { pacedOutput } from "./paced-output.js";
 import { askSpawn, type SpawnFacts } from "./questions.js";
 import type { QuotaGuard } from "./quota-watch.js";
 
@@ -134,7 +133,7 @@ export class BoxdHandle implements BoxHandle {
     options.signal.addEventListener("abort", cancel, { once: true });
     if (options.signal.aborted) cancel();
     try {
-      yield* pacedOutput(command, this.#deps.clock);
+      yield* tellOutput(command);
       const end = await ended;
       if (!isLast && isFull(end.ending) && (await this.#endLeftovers())) return null;
       return await this.#conclude({ command, request, ...end });

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { OutputPace } from "../../../src/lib/output-pace.js";
+import { OutputPace } from "../../../src/box/output-pace.js";
 
 const MIB = 1024 * 1024;
-const RULE = { burstBytes: 8 * MIB, bytesPerSecond: 4 * MIB, shortestMs: 50 };
 
 describe("OutputPace", () => {
   it("lets a burst through, then so much per second", () => {
-    const pace = new OutputPace(RULE, 0);
+    const pace = new OutputPace(0);
     expect(pace.take(8 * MIB, 0)).toBe(0);
     expect(pace.take(1024, 0)).toBe(0);
     expect(pace.take(4 * MIB, 0)).toBe(1001);
@@ -14,7 +13,7 @@ describe("OutputPace", () => {
   });
 
   it("saves no more than one burst up", () => {
-    const pace = new OutputPace(RULE, 0);
+    const pace = new OutputPace(0);
     expect(pace.take(0, 3_600_000)).toBe(0);
     expect(pace.take(10 * MIB, 3_600_000)).toBe(500);
   });
