@@ -6,6 +6,7 @@ import { Kysely, SqliteDialect, sql } from "kysely";
 import { ServiceError } from "../../domain/errors.js";
 import type { Schema } from "../sql/schema.js";
 import type { SqlDatabase } from "../sql/sql-database.js";
+import { keepStatements } from "./kept-statements.js";
 
 /** How long a statement waits for another program that holds a lock, such as a backup. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -89,7 +90,7 @@ function openRaw(path: string): Database.Database {
 }
 
 function wrap(raw: Database.Database, claim: Database.Database | null): SqlDatabase {
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: raw }) });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: keepStatements(raw) }) });
   const close = async (): Promise<void> => {
     // Whoever waits for the one connection goes first.
     await db.connection().execute(async () => undefined);
