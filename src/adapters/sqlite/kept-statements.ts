@@ -15,7 +15,7 @@ export function keepStatements(raw: Database.Database): SqliteDatabase {
     prepare: (text) => {
       const known = kept.get(text);
       if (known !== undefined) return known;
-      const statement = raw.prepare<unknown[]>(text);
+      const statement = raw.prepare(text);
       if (!IS_KEPT.test(text)) return statement;
       const [oldest] = kept.keys();
       if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest);
