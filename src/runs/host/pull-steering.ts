@@ -7,7 +7,7 @@ const MAX_PULLED = 100;
 
 export interface PullSteeringDeps {
   readonly gate: RunGate;
-  readonly recorder: RunRecorder;
+  readonly recorder: Pick<RunRecorder, "pullSteering">;
   /** The runner declares the capability `steering`. */
   readonly isSteerable: boolean;
 }

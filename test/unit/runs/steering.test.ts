@@ -1,68 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { openMemoryStores } from "../../../src/adapters/memory/open-memory-stores.js";
-import type { RunId } from "../../../src/domain/ids.js";
-import type { RunHost } from "../../../src/ports/run-host.js";
-import type { MessageRequest } from "../../../src/runs/run-request.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
-import { message, ScriptedRunner } from "../../fakes/scripted-runner.js";
-import { aDescriptor, aRequest, CALLER } from "../../support/builders.js";
+import { CALLER } from "../../support/builders.js";
 import { proves } from "../../support/proves.js";
 import { aRun } from "../../support/records.js";
-import { aRunWorld, NEVER, type RunWorld, type WorldOptions } from "../../support/run-world.js";
-
-const CALL = { signal: NEVER };
-const OTHER = { tenant: "other", role: "client" } as const;
-const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-interface Setting extends AsyncDisposable {
-  readonly world: RunWorld;
-  /** Hosts of the runs that go on, by the text of their message. */
-  readonly hosts: Map<string, RunHost>;
-  release(text: string): void;
-}
-
-/** Runs that wait until a test lets them go, of a runner that may be steered. */
-function aSetting(options: WorldOptions = {}, steering = true): Setting {
-  const hosts = new Map<string, RunHost>();
-  const gates = new Map<string, () => void>();
-  const runner = new ScriptedRunner({
-    descriptor: aDescriptor({ capabilities: { streaming: true, interrupt: true, steering } }),
-    play: async function* (context, host, { signal }) {
-      const text = context.input.text ?? "";
-      hosts.set(text, host);
-      await new Promise<void>((resolve) => {
-        gates.set(text, resolve);
-        signal.addEventListener("abort", () => resolve(), { once: true });
-      });
-      signal.throwIfAborted();
-      yield { ...message(`Answer to ${text}`), run_id: context.run_id };
-    },
-  });
-  const world = aRunWorld({ ...options, runner });
-  return {
-    world,
-    hosts,
-    release: (text) => gates.get(text)?.(),
-    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
-  };
-}
-
-async function admit(setting: Setting, text: string, fields: Partial<MessageRequest> = {}) {
-  const { run } = await setting.world.serve.admit(aRequest({ text, ...fields }), CALLER, CALL);
-  await tick();
-  return run;
-}
-
-async function pull(setting: Setting, text: string, mode: "all" | "one-at-a-time" = "all") {
-  const pulled = await setting.hosts.get(text)?.pullSteering({ mode }, CALL);
-  return pulled?.map((item) => item.text);
-}
-
-async function history(setting: Setting, id: RunId): Promise<unknown[]> {
-  const { conversation } = await setting.world.record(id);
-  const items = await setting.world.transcriptOf(conversation);
-  return items.map((item) => item.message.content);
-}
+import { admit, aSetting, CALL, history, OTHER, pull, tick } from "../../support/steerable-runs.js";
 
 describe("steering", () => {
   it("answers a message to a busy chat with the run that absorbs it", async () => {
@@ -265,69 +207,5 @@ describe("POST steer", () => {
       hint: `The run ${first.id} answers for this message.`,
     });
     await expect(setting.world.serve.get(OTHER, second.id)).rejects.toMatchObject({ code: "run.not_found" });
-  });
-});
-
-describe("a cancel", () => {
-  it("stops the run and not the queue, and says where each message is", async () => {
-    proves("STATE-12");
-    await using setting = aSetting();
-    const { serve } = setting.world;
-    const first = await admit(setting, "One");
-    const taken = await admit(setting, "Two");
-    await pull(setting, "One");
-    const left = await admit(setting, "Three");
-    const cancelled = await serve.cancel(CALLER, first.id, CALL);
-    expect(cancelled).toMatchObject({
-      status: "cancelled",
-      messages: [
-        { id: taken.id, place: "history" },
-        { id: left.id, place: "queue" },
-      ],
-    });
-    expect(await history(setting, first.id)).toEqual(["One", "Two"]);
-    await tick();
-    setting.release("Three");
-    expect((await serve.wait(CALLER, left.id, CALL)).message?.content).toBe("Answer to Three");
-  });
-
-  it("clears the queue where it is told to: messages are in the history, and nobody answers them", async () => {
-    await using setting = aSetting();
-    const { serve } = setting.world;
-    const first = await admit(setting, "One");
-    const steered = await admit(setting, "Two");
-    const source = { kind: "base64" as const, data: "AA==" };
-    const file = { type: "attachment", kind: "file", name: "a.bin", mimeType: null, source } as const;
-    const queued = await admit(setting, "Three", { contents: [file] });
-    const cancelled = await serve.cancel(CALLER, first.id, { ...CALL, queue: "clear" });
-    expect(cancelled.messages).toEqual([
-      { id: steered.id, place: "not_answered" },
-      { id: queued.id, place: "not_answered" },
-    ]);
-    expect(await history(setting, first.id)).toEqual([
-      "One",
-      "Two",
-      expect.stringContaining("Three\n[attachment 0: a.bin"),
-    ]);
-    expect(await serve.get(CALLER, steered.id)).toMatchObject({ place: "not_answered" });
-    expect(await serve.get(CALLER, queued.id)).toMatchObject({
-      status: "cancelled",
-      error: { code: "cancelled", details: { place: "not_answered" } },
-    });
-    await tick();
-    expect([...setting.hosts.keys()]).toEqual(["One"]);
-    expect((await admit(setting, "Four")).status).toBe("queued");
-    expect([...setting.hosts.keys()]).toEqual(["One", "Four"]);
-  });
-
-  it("of a run that waits leaves the one that goes on alone", async () => {
-    await using setting = aSetting({}, false);
-    const { serve } = setting.world;
-    const first = await admit(setting, "One");
-    const second = await admit(setting, "Two");
-    const third = await admit(setting, "Three");
-    const cancelled = await serve.cancel(CALLER, second.id, CALL);
-    expect(cancelled.messages).toEqual([{ id: third.id, place: "queue" }]);
-    expect((await serve.get(CALLER, first.id)).status).toBe("running");
   });
 });

@@ -23,6 +23,10 @@ function told(code: string, retryable: boolean, handling: ExceptionHandling = "s
   return noticeOf({ code, message: "Technical.", retryable }, handling);
 }
 
+function noRoom(): never {
+  throw new ServiceError("box.capacity", "There is no room for a box.");
+}
+
 describe("the notice of an error", () => {
   it.each(EXCEPTION_HANDLING)(
     "is that of the case where a runner failed, whatever the setting: %s",
@@ -103,11 +107,8 @@ describe("a run that cannot answer", () => {
     ["show-hint", TRY_AGAIN],
     ["hide", undefined],
   ])("tells of a failure of the service as its pipeline says: %s", async (exceptionHandling, notice) => {
-    const play = () => {
-      throw new ServiceError("box.capacity", "There is no room for a box.");
-    };
     const pipelines = [aPipeline({ exceptionHandling })];
-    await using world = aRunWorld({ pipelines, runner: new ScriptedRunner({ play }) });
+    await using world = aRunWorld({ pipelines, runner: new ScriptedRunner({ play: noRoom }) });
     const { error } = await world.execute(aRun());
     expect(error).toMatchObject({ code: "box.capacity", message: "There is no room for a box." });
     expect(error?.notice).toBe(notice);

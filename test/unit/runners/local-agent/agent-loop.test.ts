@@ -286,7 +286,7 @@ describe.each(BOTH_MODES)("the loop, $mode", ({ streaming }) => {
       { role: "user", content: "And in French?" },
     ]);
     expect(run.messages.map(({ message }) => message.content)).toEqual(["Un chat."]);
-    if (streaming) expect(run.snapshots.at(-1)).toBe("A cat.\n\nUn chat.");
+    expect(run.snapshots.at(-1)).toBe(streaming ? "A cat.\n\nUn chat." : undefined);
   });
 
   it("goes on after calls that would end the run when a message has come by then", async () => {

@@ -5,6 +5,10 @@ import { FakeRunHost } from "../../../fakes/fake-run-host.js";
 
 const CALL = { signal: new AbortController().signal };
 
+function late(): never {
+  throw new ServiceError("host.deadline_exceeded", "The run has no time left.");
+}
+
 describe("pullFollowUps", () => {
   it("makes user messages of what has come, and says which reply they follow", async () => {
     const host = new FakeRunHost({ steering: () => ["One", "Two"] });
@@ -17,10 +21,7 @@ describe("pullFollowUps", () => {
   });
 
   it("fails with what is no refusal", async () => {
-    const steering = (): never => {
-      throw new ServiceError("host.deadline_exceeded", "The run has no time left.");
-    };
-    const pulling = pullFollowUps({ host: new FakeRunHost({ steering }), canSteer: true }, null, CALL);
+    const pulling = pullFollowUps({ host: new FakeRunHost({ steering: late }), canSteer: true }, null, CALL);
     await expect(pulling).rejects.toMatchObject({ code: "host.deadline_exceeded" });
   });
 });
