@@ -2,11 +2,11 @@
 import { type BigIntStats, constants } from "node:fs";
 import { lstat, open, readdir, realpath } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { parse } from "yaml";
 import { z } from "zod";
 import type { EventType } from "../../domain/event.js";
 import type { ToolDefinition } from "../../domain/tool.js";
 import type { CallOptions } from "../../ports/options.js";
+import { parsePlainYaml } from "./plain-yaml.js";
 import { interruptible, pluginManifestSchema } from "./plugin-manifest.js";
 
 export const MANIFEST_NAME = "plugin.yaml";
@@ -42,8 +42,8 @@ class Refusal extends Error {}
 
 type Manifest = z.infer<typeof pluginManifestSchema>;
 
-/** Manifests that were read before, by path; one that has not changed is not read again. */
-export type KnownManifests = Map<string, { readonly stamp: string; readonly manifest: Manifest }>;
+/** Manifests that were read before, by path; one that has not changed is not read again, nor is one that was refused. */
+export type KnownManifests = Map<string, { readonly stamp: string; readonly manifest: Manifest | Refusal }>;
 
 /**
  * A directory that does not exist holds no packages.
@@ -122,6 +122,7 @@ async function readManifest(
     const before = known.get(path);
     const manifest = before?.stamp === stamp ? before.manifest : parseManifest(await file.readFile("utf8"));
     known.set(path, { stamp, manifest });
+    if (manifest instanceof Refusal) throw manifest;
     return { manifest, stamp };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return null;
@@ -135,16 +136,17 @@ function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino} ${mtimeNs} ${size}`;
 }
 
-function parseManifest(text: string): Manifest {
+function parseManifest(text: string): Manifest | Refusal {
   let content: unknown;
   try {
-    content = parse(text);
+    content = parsePlainYaml(text);
   } catch (error) {
-    throw new Refusal(`${MANIFEST_NAME} is not YAML`, { cause: error });
+    const reason = error instanceof Error ? error.message : "cannot be read";
+    return new Refusal(`${MANIFEST_NAME} ${reason}`, { cause: error });
   }
   const parsed = pluginManifestSchema.safeParse(content);
   if (parsed.success) return parsed.data;
-  throw new Refusal(z.prettifyError(parsed.error).replaceAll(/\s+/g, " ").slice(0, 500));
+  return new Refusal(z.prettifyError(parsed.error).replaceAll(/\s+/g, " ").slice(0, 500));
 }
 
 /** The entry is a file of the package, and no part of its path is a link. */

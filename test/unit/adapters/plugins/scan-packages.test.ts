@@ -74,6 +74,18 @@ describe("scanPackages", () => {
     expect(await version()).toBe("2.0.0");
   });
 
+  it("does not read a refused manifest again either, and refuses it as before", async () => {
+    await using root = await withTempDir();
+    const known: KnownManifests = new Map();
+    const directory = await writePackage(root.path, GOOD);
+    await writeFile(join(directory, "plugin.yaml"), "a: [1");
+    const first = await scanPackages(root.path, known, CALL);
+    const [read] = known.values();
+    expect(await scanPackages(root.path, known, CALL)).toEqual(first);
+    expect(first.warnings).toEqual([expect.stringContaining("plugin.yaml is not YAML")]);
+    expect([...known.values()][0]?.manifest).toBe(read?.manifest);
+  });
+
   const REFUSED: readonly [string, string, (root: string) => Promise<unknown>][] = [
     [
       "an entry outside of it",
@@ -115,6 +127,11 @@ describe("scanPackages", () => {
       "a manifest that is too large",
       "limit is 262144",
       manifestThatIs((path) => writeFile(path, "#".repeat(300_000))),
+    ],
+    [
+      "a manifest that costs too much to read",
+      "nested more deeply",
+      manifestThatIs((path) => writeFile(path, "[".repeat(200_000))),
     ],
     ["a place that is a link", "it is a link", (root) => symlink("/etc", join(root, "linked"))],
   ];
