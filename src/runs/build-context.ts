@@ -1,6 +1,6 @@
 /** Builds the frozen context that a runner is given (runs §10). */
 import type { Binding } from "../domain/binding.js";
-import type { Conversation } from "../domain/event.js";
+import type { ContentItem, Conversation } from "../domain/event.js";
 import type { Resources } from "../domain/resources.js";
 import type { DeliveryHints, RunContext } from "../domain/run-context.js";
 import type { RunnerDescriptor } from "../domain/runner-manifest.js";
@@ -9,6 +9,7 @@ import type { RunRecord } from "../ports/run-store.js";
 import { availableApis } from "./available-apis.js";
 import { conversationId } from "./conversation-key.js";
 import { permittedScopes } from "./state-places.js";
+import { attachmentNote } from "./user-entry.js";
 
 export interface ContextInputs {
   readonly run: RunRecord;
@@ -50,7 +51,7 @@ export function buildContext(inputs: ContextInputs): RunContext {
     event,
     actor: run.trigger.actor,
     subject: run.trigger.subject,
-    input: run.input,
+    input: inputOf(inputs),
     prompt: [],
     messages: [],
     params: { ...run.params },
@@ -62,6 +63,19 @@ export function buildContext(inputs: ContextInputs): RunContext {
     config: configOf(inputs),
     adapter: { extra: { params: { ...run.params }, metadata: {} } },
   });
+}
+
+/** To a runner that takes text only, a file among the contents is told in words (runs §2.2). */
+function inputOf({ run, descriptor }: ContextInputs): RunContext["input"] {
+  if (descriptor.capabilities.multimodal_input) return run.input;
+  const notes = new Map(
+    run.input.attachments.map(({ reference }, index) => [reference, run.attachments[index]]),
+  );
+  const contents = run.input.contents.map((item): ContentItem => {
+    const outcome = item.type === "attachment" ? notes.get(item.reference) : undefined;
+    return outcome === undefined ? item : { type: "text", text: attachmentNote(run, outcome) };
+  });
+  return { ...run.input, contents };
 }
 
 /** What an effective prompt was made of is not pushed beside it (runs §10.1). */
@@ -100,7 +114,7 @@ function historyOf(inputs: ContextInputs): RunContext["context"] {
   const { run, place } = inputs;
   const hasConversation = run.chat !== null;
   return {
-    conversation_id: conversationId(run.chat, run.params),
+    conversation_id: conversationId(run),
     thread_id: run.chat?.thread_id ?? null,
     latest_cursor: hasConversation && place.latestSeq !== null ? String(place.latestSeq) : null,
     event_seq: place.eventSeq,
@@ -143,12 +157,12 @@ function runtimeOf({ run, resources, hostVersion, deadlineAt }: ContextInputs): 
   };
 }
 
-function conversationOf({ chat, params, tenant }: RunRecord): Conversation | null {
+function conversationOf({ chat, params, conversation, tenant }: RunRecord): Conversation | null {
   if (chat === null) return null;
   const { launcher_type, launcher_id, thread_id, sender_id, bot_id } = chat;
   return {
     session_id: `${launcher_type}_${launcher_id}`,
-    conversation_id: conversationId(chat, params),
+    conversation_id: conversationId({ chat, params, conversation }),
     thread_id,
     launcher_type,
     launcher_id,

@@ -2,12 +2,25 @@
 import type { Chat } from "../domain/event.js";
 import type { RunId } from "../domain/ids.js";
 
-/** The conversation id of a chat (runs §11.6). @returns null without a chat: there is no conversation */
-export function conversationId(chat: Chat, params: Readonly<Record<string, unknown>>): string;
-export function conversationId(chat: Chat | null, params: Readonly<Record<string, unknown>>): string | null;
-export function conversationId(chat: Chat | null, params: Readonly<Record<string, unknown>>): string | null {
+/** What names the conversation of a run. */
+interface InConversation {
+  readonly chat: Chat | null;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Its key. */
+  readonly conversation: string;
+}
+
+/**
+ * The conversation id of a run (runs §11.6); a later stretch of a chat has one of its own.
+ * @returns null without a chat: there is no conversation
+ */
+export function conversationId(run: InConversation & { readonly chat: Chat }): string;
+export function conversationId(run: InConversation): string | null;
+export function conversationId({ chat, params, conversation }: InConversation): string | null {
   if (chat === null) return null;
-  return statedId(chat, params) ?? `${chat.launcher_type}_${chat.launcher_id}`;
+  const id = statedId(chat, params) ?? `${chat.launcher_type}_${chat.launcher_id}`;
+  const stretch = stretchOf(conversation);
+  return stretch === null ? id : `${id}_after_${stretch}`;
 }
 
 /**

@@ -21,7 +21,7 @@ export function eventRecordOf(run: RunRecord, createdAt: number): NewEventRecord
     source: run.surface,
     summary: summaryOf(run),
     bot_id: chat?.bot_id ?? null,
-    conversation_id: conversationId(chat, run.params),
+    conversation_id: conversationId(run),
     thread_id: chat?.thread_id ?? null,
     created_at: createdAt,
   };

@@ -55,6 +55,8 @@ export class RunRecorder {
   #lastMessage: string | null = null;
   /** Visible text that the transcript has already, in messages with calls. */
   #storedText = "";
+  /** Snapshots that were shown. */
+  #snapshots = 0;
   #isLost = false;
   #verdict: RunnerVerdict | null = null;
   #usage: Usage = NO_USAGE;
@@ -157,9 +159,14 @@ export class RunRecorder {
     }
   }
 
-  /** A text that goes on may end in the first part of a secret, which the next snapshot will hold whole. */
+  /**
+   * Snapshots are numbered over the whole run, whatever the runner says of them (runs §21.2). A text that goes on may end
+   * in the first part of a secret, which the next snapshot will hold whole.
+   */
   #openChunk(chunk: DataOf<"message.delta">["chunk"]): DataOf<"message.delta">["chunk"] {
-    return chunk.is_final === true ? chunk : { ...chunk, content: this.#deps.mask.openText(chunk.content) };
+    this.#snapshots += 1;
+    const content = chunk.is_final === true ? chunk.content : this.#deps.mask.openText(chunk.content);
+    return { ...chunk, content, msg_sequence: this.#snapshots };
   }
 
   /** Writes the one final assistant message that a stream alone, or a failed run, has left (runs §18.9). */

@@ -5,13 +5,16 @@ import type { Message } from "../domain/message.js";
 import type { RunRecord } from "../ports/run-store.js";
 
 export function userEntry(run: RunRecord): Message {
-  const lines = run.attachments.map((attachment) => {
-    const facts = [attachment.name, attachment.mime_type, sizeText(attachment.bytes)];
-    const told = facts.filter((fact) => fact !== null).join(", ");
-    return `[attachment ${attachment.index}: ${told}${placeText(run, attachment)}]`;
-  });
+  const lines = run.attachments.map((attachment) => attachmentNote(run, attachment));
   const text = inputText(run.input);
   return { role: "user", content: [...(text === "" ? [] : [text]), ...lines].join("\n") };
+}
+
+/** One line that stands for a file. */
+export function attachmentNote(run: RunRecord, attachment: AttachmentOutcome): string {
+  const facts = [attachment.name, attachment.mime_type, sizeText(attachment.bytes)];
+  const told = facts.filter((fact) => fact !== null).join(", ");
+  return `[attachment ${attachment.index}: ${told}${placeText(run, attachment)}]`;
 }
 
 function sizeText(bytes: number | null): string | null {

@@ -61,7 +61,7 @@ export class PastCalls {
     gate.check();
     if (!isPermitted || run.chat === null) throw gate.refuse(action);
     const { conversationId: conversation, threadId: thread } = place;
-    if (conversation !== undefined && conversation !== conversationId(run.chat, run.params))
+    if (conversation !== undefined && conversation !== conversationId(run))
       throw gate.refuse(`${action} of another conversation`);
     if (thread !== undefined && thread !== run.chat.thread_id)
       throw gate.refuse(`${action} of another thread`);

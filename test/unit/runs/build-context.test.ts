@@ -33,6 +33,17 @@ function inputs(fields: Partial<ContextInputs> = {}): ContextInputs {
   };
 }
 
+const anAttachment = {
+  reference: "attachment-0",
+  type: "image" as const,
+  source: "base64" as const,
+  url: null,
+  id: null,
+  name: "a.png",
+  size: 9,
+  path: null,
+};
+
 function windowOf(models: ContextInputs["resources"]["models"]): number | null {
   const { runtime } = buildContext(inputs({ resources: someResources({ models }) }));
   return runtime.metadata.model_context_window_tokens;
@@ -158,6 +169,31 @@ describe("buildContext", () => {
         runtime: { metadata: { bot_id: null } },
       });
     }
+  });
+
+  it("hands structured items to a runner that declares them, and notes in words to another", () => {
+    const outcome = { index: 0, name: "a.png", path: null, bytes: 9, mime_type: "image/png" };
+    const run = aRun({
+      input: {
+        text: null,
+        contents: [
+          { type: "text", text: "See" },
+          { type: "attachment", reference: "attachment-0" },
+        ],
+        attachments: [{ ...anAttachment, mime_type: "image/png" }],
+      },
+      attachments: [{ ...outcome, state: "pending", reason: null }],
+    });
+    const inputFor = (multimodal_input: boolean) =>
+      buildContext(inputs({ run, descriptor: aDescriptor({ capabilities: { multimodal_input } }) })).input;
+    expect(inputFor(true)).toEqual(run.input);
+    expect(inputFor(false)).toEqual({
+      ...run.input,
+      contents: [
+        { type: "text", text: "See" },
+        { type: "text", text: "[attachment 0: a.png, image/png, 9 bytes]" },
+      ],
+    });
   });
 
   it("tells where the run stands in what is kept", () => {

@@ -10,22 +10,33 @@ import {
 } from "../../../src/runs/conversation-key.js";
 import { aChat } from "../../support/builders.js";
 
+const BASE = conversationKey(aChat(), "default", {});
+
+function idOf(chat: Chat, params: Readonly<Record<string, unknown>>, conversation = BASE): string {
+  return conversationId({ chat, params, conversation });
+}
+
 describe("conversationId", () => {
   it("is the chat's own id before the variable of that name", () => {
     const chat = aChat({ conversation_id: "c1" });
-    expect(conversationId(chat, { conversation_id: "c2" })).toBe("c1");
+    expect(idOf(chat, { conversation_id: "c2" })).toBe("c1");
   });
 
   it("is the variable where the chat has none", () => {
-    expect(conversationId(aChat(), { conversation_id: "c2" })).toBe("c2");
+    expect(idOf(aChat(), { conversation_id: "c2" })).toBe("c2");
   });
 
   it.each([undefined, null, "", 7, ["c"]])(
     "is made of the launcher for the variable %o",
     (conversation_id) => {
-      expect(conversationId(aChat(), { conversation_id })).toBe("person_42");
+      expect(idOf(aChat(), { conversation_id })).toBe("person_42");
     },
   );
+
+  it("is another one for a conversation that began after silence", () => {
+    expect(idOf(aChat(), {}, renewedKey(BASE, "run_7"))).toBe("person_42_after_run_7");
+    expect(conversationId({ chat: null, params: {}, conversation: BASE })).toBeNull();
+  });
 });
 
 function keyOf({ pipeline, ...chat }: { pipeline: string } & Partial<Chat>): string {

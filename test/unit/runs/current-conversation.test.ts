@@ -4,6 +4,7 @@ import type { RunRecord } from "../../../src/ports/run-store.js";
 import { baseKey, conversationKey } from "../../../src/runs/conversation-key.js";
 import { currentConversation } from "../../../src/runs/current-conversation.js";
 import { FakeClock } from "../../fakes/fake-clock.js";
+import { ScriptedRunner } from "../../fakes/scripted-runner.js";
 import { aChat, aPipeline, aRequest, CALLER } from "../../support/builders.js";
 import { aRun } from "../../support/records.js";
 import { aRunWorld, NEVER } from "../../support/run-world.js";
@@ -74,7 +75,8 @@ describe("currentConversation", () => {
 
 describe("a conversation that was silent for longer than its expire-time", () => {
   it("begins anew: the next message has no history, and shares none with the one before", async () => {
-    await using world = aRunWorld({ pipelines: [aPipeline({ expireSec: 60 })] });
+    const runner = new ScriptedRunner();
+    await using world = aRunWorld({ runner, pipelines: [aPipeline({ expireSec: 60 })] });
     const call = { signal: NEVER };
     const keys: string[] = [];
     for (const wait of [0, 30_000, 61_000]) {
@@ -86,5 +88,17 @@ describe("a conversation that was silent for longer than its expire-time", () =>
     expect(new Set(keys.slice(0, 2)).size).toBe(1);
     expect(keys[2]).not.toBe(keys[0]);
     expect(await world.transcriptOf(keys[2] ?? "")).toHaveLength(1);
+    const told = runner.contexts.map(({ context, conversation }) => [
+      context.conversation_id,
+      conversation?.conversation_id,
+    ]);
+    const [first, , last] = runner.contexts;
+    const renewed = `person_42_after_${runner.contexts[1]?.run_id ?? ""}`;
+    expect(told).toEqual([
+      ["person_42", "person_42"],
+      ["person_42", "person_42"],
+      [renewed, renewed],
+    ]);
+    expect([first?.context.has_history_before, last?.context.has_history_before]).toEqual([false, false]);
   });
 });

@@ -86,8 +86,8 @@ describe("RunRecorder", () => {
     it("do not build up in the snapshots of a text that is still written", async () => {
       await take(aDelta("It is sk-1234"), aDelta(`It is ${SECRET}`), aDelta(`It is ${SECRET}!`));
       expect((await stored()).map(({ data }) => JSON.stringify(data))).toEqual(
-        ["It is ", "It is [redacted]", "It is [redacted]!"].map((content) =>
-          JSON.stringify({ chunk: { role: "assistant", content } }),
+        ["It is ", "It is [redacted]", "It is [redacted]!"].map((content, index) =>
+          JSON.stringify({ chunk: { role: "assistant", content, msg_sequence: index + 1 } }),
         ),
       );
       expect(recorder.progress.text).toBe("It is [redacted]!");
