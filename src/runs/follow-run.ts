@@ -21,7 +21,8 @@ export async function* followRun(
   options: CallOptions,
 ): AsyncGenerator<RunEvent, void> {
   let last = from.after;
-  let hasEnded = false;
+  // Who has seen the terminal event already waits for none: asked once, unless events say that the run goes on.
+  let goesOn: boolean | null = null;
   for (;;) {
     options.signal.throwIfAborted();
     const events = await deps.runs.eventsAfter(from.id, last, PAGE);
@@ -30,11 +31,11 @@ export async function* followRun(
       last = event.sequence;
       if (TERMINAL_EVENTS.includes(event.type)) return;
     }
-    if (events.length > 0) continue;
-    if (hasEnded) return;
+    if (events.length === PAGE) continue;
     // An event that was stored between the two looks is found by one more round.
-    hasEnded = await isOver(deps.runs, from);
-    if (!hasEnded) await deps.events.waitBeyond(from.id, last, options);
+    if (goesOn === false) return;
+    goesOn ??= events.length > 0 || !(await isOver(deps.runs, from));
+    if (goesOn) await deps.events.waitBeyond(from.id, last, options);
   }
 }
 

@@ -131,14 +131,14 @@ export class ServeRuns implements RunService {
   }
 
   async wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
-    for (;;) {
-      options.signal.throwIfAborted();
-      // The number is read first: an event that comes after it ends the wait below.
-      const last = await this.#deps.runs.lastSequence(id);
-      const run = await this.#find(caller, id);
-      if (isTerminal(run.state)) return this.#toObject(run);
-      await this.#deps.events.waitBeyond(id, last, options);
+    // The number is read first: an event that comes after it ends the wait below.
+    const after = await this.#deps.runs.lastSequence(id);
+    const run = await this.#find(caller, id);
+    if (!isTerminal(run.state)) {
+      const events = followRun(this.#deps, { tenant: caller.tenant, id, after }, options);
+      while (!(await events.next()).done);
     }
+    return this.#toObject(await this.#find(caller, id));
   }
 
   async *follow(
