@@ -1279,7 +1279,6 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "OUT-17",
     rule: "box §9.1, 9.6",
     says: "text and two files; the webhook receiver answers 500 after storing / delivered / both text and files; the file id is the same in every repeat; no file is sent again by itself",
-    issue: 4,
   },
   {
     id: "OUT-18",
