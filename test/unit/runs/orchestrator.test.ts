@@ -25,6 +25,7 @@ import { aRunWorld, NEVER, type RunWorld, type WorldOptions } from "../../suppor
 const CANCELLED = new ServiceError("cancelled", "The run was cancelled.");
 
 const CALL = { signal: NEVER };
+const ENTRY = { scope: "runner", key: "a" };
 const REQUEST = { modelId: "main", messages: [], tools: [] };
 
 /** A world whose runner plays this. */
@@ -446,6 +447,19 @@ describe("Orchestrator: after the run", () => {
     ["the bind of the box", (host) => host.bindBox(CALL)],
     ["the import of attachments", (host) => host.importAttachments(CALL)],
     ["the saving of a result", (host) => host.saveToolResult("c", "text", CALL)],
+    ["history_search", (host) => host.historySearch({ text: "a" }, CALL)],
+    ["event_get", (host) => host.eventGet("host:1", CALL)],
+    ["event_page", (host) => host.eventPage({ direction: "backward" }, CALL)],
+    ["retrieve_knowledge", (host) => host.retrieveKnowledge({ kbId: "a", text: "a" }, CALL)],
+    ["rerank", (host) => host.rerank({ modelId: "main", query: "a", documents: ["a"] }, CALL)],
+    ["capture_file", (host) => host.captureFile({ url: "https://a.example/a.png" }, CALL)],
+    ["state_get", (host) => host.state.get(ENTRY, CALL)],
+    ["state_set", (host) => host.state.set({ ...ENTRY, value: 1 }, CALL)],
+    ["state_list", (host) => host.state.list(ENTRY, CALL)],
+    ["state_delete", (host) => host.state.delete(ENTRY, CALL)],
+    ["storage_get", (host) => host.storage.get({ scope: "plugin", key: "a" }, CALL)],
+    ["the acquisition of a box", (host) => host.acquireBox({ reuse_key: "a" }, CALL)],
+    ["steering_pull", (host) => host.pullSteering({ mode: "all" }, CALL)],
   ])("answers no host call any more, the run session is not found: %s", async (_what, act) => {
     proves("AUTH-13");
     const hosts: RunHost[] = [];
