@@ -4,6 +4,7 @@ import { DemoModel } from "../adapters/demo/demo-model.js";
 import { sniffMimeType } from "../adapters/file-types/sniff-mime-type.js";
 import { OpenAiChatModel } from "../adapters/openai/openai-chat-model.js";
 import { OpenAiReranker } from "../adapters/openai/openai-reranker.js";
+import { TracedChatModel } from "../adapters/opentelemetry/traced-chat-model.js";
 import { GuardedFetch } from "../adapters/outbound/guarded-fetch.js";
 import { LocalRunEvents } from "../adapters/system/local-run-events.js";
 import type { BoxService } from "../box/box-service.js";
@@ -133,7 +134,7 @@ export function buildModels(
 ): ReadonlyMap<string, ChatModel> {
   const configured = modelsOfType(config, "llm").map((model): [string, ChatModel] => [
     model.id,
-    new OpenAiChatModel(toModelSettings(model)),
+    new TracedChatModel({ model: new OpenAiChatModel(toModelSettings(model)), modelId: model.id }),
   ]);
   return new Map([[DEMO_MODEL_ID, new DemoModel()], ...configured, ...standIns]);
 }
