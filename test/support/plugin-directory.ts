@@ -45,7 +45,7 @@ export async function writePackage(
     metadata: { author, name, version: "1.0.0", label: { en: name } },
     spec: { entry: "index.mjs", runners: Object.entries(runners).map(aRunner), ...spec },
   };
-  await writeFile(join(directory, "plugin.yaml"), stringify(manifest));
+  await writeFile(join(directory, "plugin.yaml"), stringify(manifest, { aliasDuplicateObjects: false }));
   await writeFile(join(directory, "index.mjs"), entry);
   return directory;
 }
