@@ -326,7 +326,8 @@ describe.skipIf(!hasEngine)("attachments of a message", () => {
     const uris = names.map((name) => ({
       type: "file_url",
       name,
-      url: `data:application/octet-stream;base64,${Buffer.from(name).toString("base64")}`,
+      // Other bytes than the part of the form: the same file from two sources would be one (runs §11.2).
+      url: `data:application/octet-stream;base64,${Buffer.from(`uri ${name}`).toString("base64")}`,
     }));
     const urls = names.map((name) => ({ type: "file_url", url: encodeURI(server.urlOf(`/${name}`)) }));
     const form = new FormData();
@@ -339,7 +340,8 @@ describe.skipIf(!hasEngine)("attachments of a message", () => {
     const response = await service().fetch("/v1/runs", { method: "POST", body: form });
     const run = runSchema.parse(await response.json());
     const all = [...names, ...names, ...names];
-    expect(run.message?.content).toBe(all.map((name, i) => `${i}/${name} ${name}\n`).join(""));
+    const contents = [...names.map((name) => `uri ${name}`), ...names, ...names];
+    expect(run.message?.content).toBe(all.map((name, i) => `${i}/${name} ${contents[i]}\n`).join(""));
     for (const [i, name] of all.entries()) {
       expect(run.attachments[i]).toMatchObject({ name, path: `/workspace/inbox/${run.id}/${i}/${name}` });
       expect(wholeText(model.request(0))).toContain(`${run.id}/${i}/${name}`);

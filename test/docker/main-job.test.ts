@@ -166,7 +166,8 @@ describe.skipIf(!inject("dockerAvailable"))("the main job", () => {
         const response = await service.fetch("/v1/runs", {
           method: "POST",
           headers: { "content-type": "application/json" },
-          body: JSON.stringify({ ...message("42", "Hi"), stream: true }),
+          // A file lets each be a run of its own; words alone would be taken in by the first (runs §14).
+          body: JSON.stringify({ ...message("42", "Hi", [table]), stream: true }),
         });
         return response.text();
       }),
