@@ -8,7 +8,7 @@ import type { LeaseOptions } from "./box/box-service.js";
 import { Jobs } from "./box/jobs.js";
 import { parseTemplate } from "./box/key-template.js";
 import { Terminals } from "./box/terminals.js";
-import { buildBackend, buildBoxes } from "./compose/build-boxes.js";
+import { buildBackend, buildBoxes, buildGrants } from "./compose/build-boxes.js";
 import { buildPlugins } from "./compose/build-plugins.js";
 import { buildModels, buildRuns } from "./compose/build-runs.js";
 import { buildTools } from "./compose/build-tools.js";
@@ -16,6 +16,7 @@ import { startWebhooks } from "./compose/build-webhooks.js";
 import { toHttpSettings, toJobsSettings, toPipelines } from "./compose/feature-settings.js";
 import { openBase } from "./compose/open-base.js";
 import {
+  lookAfterGrants,
   lookAfterProcesses,
   lookAfterRuns,
   lookForPackages,
@@ -92,7 +93,9 @@ export function findRunnerFaults(pipeline: PipelineConfig): readonly string[] {
 export async function compose(config: Config, options: ComposeOptions = {}): Promise<Composed> {
   await using life = new CleanupStack();
   const base = await openBase(config, options.logDestination, life);
-  const boxes = life.use(buildBoxes(config, base, options.backend ?? life.use(buildBackend(config, base))));
+  const backend = options.backend ?? life.use(buildBackend(config, base));
+  const grants = buildGrants(config, base);
+  const boxes = life.use(buildBoxes(config, base, { backend, grants }));
   const lease = (session: SessionRecord, call: LeaseOptions): Promise<HandLease> =>
     boxes.lease(session, call);
   const jobs = life.use(new Jobs({ ...base, lease }, toJobsSettings(config)));
@@ -108,6 +111,9 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   const exec = createExecTool({ outputChars: config.exec.output_chars, mask: base.mask });
   const sessions = new SessionService({ ...base, ...base.stores, boxes, jobs, terminals, exec });
   const looks = life.use(lookAfterProcesses(jobs, terminals, base.logger));
+  const { refresh_sec: refreshSec } = config.grants ?? { refresh_sec: 0 };
+  const granted =
+    grants === undefined ? null : life.use(lookAfterGrants({ grants, boxes, refreshSec }, base));
   const sweep = life.use(sweepOldData(config, files, base));
   const lost = life.use(lookAfterRuns(runs, base.logger));
   const changes = packages === null ? null : life.use(lookForPackages(packages, base.logger));
@@ -129,6 +135,7 @@ export async function compose(config: Config, options: ComposeOptions = {}): Pro
   looks.start();
   lost.start();
   changes?.start();
+  granted?.start();
   return new Service({ config, http, runs, ids: base.ids, life: life.move() });
 }
 

@@ -47,7 +47,7 @@ async function composeBoxes(life: CleanupStack): Promise<ComposedBoxes> {
   const base = await openBase(config, { write: () => undefined }, life);
   const backend = life.use(buildBackend(config, base));
   life.defer(() => removeAll(backend));
-  const boxes = life.use(buildBoxes(config, base, backend));
+  const boxes = life.use(buildBoxes(config, base, { backend, grants: undefined }));
   await boxes.start(FOREVER);
   return { boxes, settings: toBoxSettings(config) };
 }

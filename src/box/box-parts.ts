@@ -15,6 +15,7 @@ import { makeIdleSchedule } from "./idle-tiers.js";
 import { OpenBoxes } from "./open-boxes.js";
 import { RecentErrors } from "./recent-errors.js";
 import { restBox } from "./rest-box.js";
+import type { TenantGrants } from "./tenant-grants.js";
 import { Upkeep } from "./upkeep.js";
 import { WarmPool } from "./warm-pool.js";
 
@@ -24,6 +25,8 @@ export interface BoxServiceDeps {
   readonly clock: Clock;
   readonly ids: IdSource;
   readonly logger: Logger;
+  /** Absent = every tenant may use boxes. */
+  readonly grants?: Pick<TenantGrants, "admit" | "findFault"> | undefined;
 }
 
 export interface BoxServiceSettings {
@@ -50,6 +53,7 @@ export interface BoxServiceSettings {
 }
 
 export interface BoxParts extends BindDeps {
+  readonly grants?: BoxServiceDeps["grants"];
   readonly backend: BoxBackend;
   readonly errors: RecentErrors;
   readonly engine: EngineWatch;

@@ -13,6 +13,7 @@ import { type BoxEntry, type BoxLimits, describeLimits } from "./box-entry.js";
 import type { BoxLease, HandLease } from "./box-lease.js";
 import { type BoxParts, type BoxServiceDeps, type BoxServiceSettings, makeBoxParts } from "./box-parts.js";
 import { describeEngine, describeStatus, type EngineEntry } from "./box-status.js";
+import { closeUngranted } from "./close-tenants.js";
 import type { EngineState } from "./engine-state.js";
 import { findOrCreateSession, makeSession, requireKey, type SessionKey } from "./find-session.js";
 import type { HoldKind } from "./open-boxes.js";
@@ -220,6 +221,12 @@ export class BoxService implements AsyncDisposable {
     } finally {
       this.#waiting -= 1;
     }
+  }
+
+  /** Closes the containers of tenants without a valid grant, where grants are configured; workspaces are kept. */
+  async closeUngranted(options: CallOptions): Promise<void> {
+    const { grants } = this.#parts;
+    if (grants !== undefined) await closeUngranted(this.#parts, grants, options);
   }
 
   /** Whether a run, a command or a file request holds the box; jobs and terminals do not count. */

@@ -9,10 +9,13 @@ import type { BoxHandle } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { BOX_NOTES, FULL_NOTE } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps, ReadyBox } from "./box-opener.js";
+import type { TenantGrants } from "./tenant-grants.js";
 
 export interface EnterDeps extends OpenerDeps {
   readonly opener: BoxOpener;
   readonly locks: KeyedLock<SessionId>;
+  /** Absent = every tenant may use boxes. */
+  readonly grants?: Pick<TenantGrants, "admit"> | undefined;
 }
 
 export interface EnterRequest {
@@ -41,6 +44,7 @@ export async function enterBox(
   request: EnterRequest,
   options: CallOptions,
 ): Promise<ReadyBox | null> {
+  await deps.grants?.admit(request.tenant, options);
   using _turn = await deps.locks.acquire(request.id, options);
   await deps.boxes.settled(request.id);
   const session = await deps.sessions.get(request.tenant, request.id);

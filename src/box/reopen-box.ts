@@ -9,10 +9,13 @@ import type { CallOptions } from "../ports/options.js";
 import { BOX_NOTES } from "./box-notes.js";
 import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
 import type { Reopen } from "./reviving-handle.js";
+import type { TenantGrants } from "./tenant-grants.js";
 
 export interface ReopenDeps extends OpenerDeps {
   readonly opener: BoxOpener;
   readonly locks: KeyedLock<SessionId>;
+  /** Absent = every tenant may use boxes. */
+  readonly grants?: Pick<TenantGrants, "admit"> | undefined;
 }
 
 export interface ReopenRequest {
@@ -45,6 +48,7 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     if (isServed && found?.state === "running" && found.startedAt === last.startedAt) return null;
     const session = await deps.sessions.get(request.tenant, request.id);
     if (session === null) throw sessionDeleted(request.id);
+    await deps.grants?.admit(request.tenant, options);
     isServed = false;
     const again = await deps.opener.open(session, request.settings, options);
     const handle = await openHandle(deps, { opened: again, request }, options);

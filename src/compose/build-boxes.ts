@@ -1,15 +1,23 @@
 /** Boxes on the configured engine, and what serves them. */
 import { join } from "node:path";
 import { BoxdHelper } from "../adapters/boxd/boxd-helper.js";
+import { HttpGrantSource } from "../adapters/control-plane/http-grant-source.js";
 import { DockerBoxBackend } from "../adapters/docker/docker-box-backend.js";
 import { parseEngineAddress } from "../adapters/docker/engine-connection.js";
 import { HostReserve } from "../adapters/docker/host-reserve.js";
 import { HttpEgressBroker } from "../adapters/egress/http-egress-broker.js";
 import { LoopVolumes } from "../adapters/loop-volumes/loop-volumes.js";
 import { BoxService } from "../box/box-service.js";
+import { TenantGrants } from "../box/tenant-grants.js";
 import type { Config } from "../config/config-schema.js";
 import type { BoxBackend } from "../ports/box-backend.js";
-import { toBoxSettings, toEgressSettings, toIdleTtlSec, toMountRules } from "./feature-settings.js";
+import {
+  toBoxSettings,
+  toEgressSettings,
+  toIdleTtlSec,
+  toMountRules,
+  toTenants,
+} from "./feature-settings.js";
 import type { Base } from "./open-base.js";
 
 /** Holds the in-box helper; made by `npm run image`. */
@@ -49,10 +57,23 @@ function buildBroker(config: Config, base: Base): HttpEgressBroker | null {
   return settings === null ? null : new HttpEgressBroker({ ...base, ...settings });
 }
 
+/** @returns undefined where no control plane is configured */
+export function buildGrants(config: Config, base: Base): TenantGrants | undefined {
+  const { grants } = config;
+  if (grants === null) return undefined;
+  const source = new HttpGrantSource(grants);
+  const settings = { ids: new Map(Object.entries(grants.ids)), tenants: toTenants(config) };
+  return new TenantGrants({ ...base, ...base.stores, source }, settings);
+}
+
 /** @throws ServiceError `box.validation` for limits that no box can have */
-export function buildBoxes(config: Config, base: Base, backend: BoxBackend): BoxService {
+export function buildBoxes(
+  config: Config,
+  base: Base,
+  on: { readonly backend: BoxBackend; readonly grants: TenantGrants | undefined },
+): BoxService {
   return new BoxService(
-    { ...base, backend, sessions: base.stores.sessions },
+    { ...base, ...on, sessions: base.stores.sessions },
     {
       enabled: config.boxes.enabled,
       settings: toBoxSettings(config),

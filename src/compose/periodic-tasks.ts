@@ -1,5 +1,7 @@
 /** What the service looks after by itself, again and again. */
+import type { BoxService } from "../box/box-service.js";
 import type { Jobs } from "../box/jobs.js";
+import type { TenantGrants } from "../box/tenant-grants.js";
 import type { Terminals } from "../box/terminals.js";
 import type { Config } from "../config/config-schema.js";
 import { toServiceError } from "../domain/errors.js";
@@ -16,6 +18,8 @@ const HOLD_EVERY_MS = 10_000;
 const SWEEP_EVERY_MS = 3_600_000;
 const LOOK_AFTER_EVERY_MS = 10_000;
 const LOOK_FOR_PACKAGES_EVERY_MS = 5_000;
+/** An expired grant leaves its boxes open no longer than this, and what closing takes. */
+const CLOSE_EVERY_MS = 1_000;
 const DAY_MS = 86_400_000;
 
 /** Forgets old records of jobs and ends terminals that nobody uses. */
@@ -38,6 +42,26 @@ export function lookAfterRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
     work: () => runs.lookAfter(),
     onError: (error) =>
       logger.error({ code: toServiceError(error).code }, "Runs could not be looked after.", error),
+  });
+}
+
+/** Renews grants, and every few seconds closes what is not granted any longer (box §16.3). */
+export function lookAfterGrants(
+  { grants, boxes, refreshSec }: { grants: TenantGrants; boxes: BoxService; refreshSec: number },
+  { clock, logger }: Pick<Base, "clock" | "logger">,
+): PeriodicTask {
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  return new PeriodicTask({
+    everyMs: CLOSE_EVERY_MS,
+    work: async (signal) => {
+      if (clock.elapsed() - renewedAt >= refreshSec * 1000) {
+        renewedAt = clock.elapsed();
+        await grants.refreshAll({ signal });
+      }
+      await boxes.closeUngranted({ signal });
+    },
+    onError: (error) =>
+      logger.error({ code: toServiceError(error).code }, "Grants could not be looked after.", error),
   });
 }
 

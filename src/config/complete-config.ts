@@ -35,6 +35,7 @@ export function completeConfig(
       default_pipeline: settings.default_pipeline,
       pipelines,
       bots: settings.bots,
+      grants: settings.grants,
       inbound: settings.inbound,
       export: settings.export,
       exec: settings.exec,

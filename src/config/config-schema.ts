@@ -6,6 +6,7 @@ import { z } from "zod";
 import { botsSchema } from "./bot-settings.js";
 import { boxesSchema } from "./box-settings.js";
 import { compatSchema } from "./compat-settings.js";
+import { grantsSchema } from "./grant-settings.js";
 import { laterShape } from "./later-settings.js";
 import { mcpServerSchema } from "./mcp-settings.js";
 import { modelSchema } from "./model-settings.js";
@@ -175,6 +176,7 @@ export const settingsSchema = z.strictObject({
     description: "MCP servers whose tools pipelines may select.",
   }),
   webhooks: webhooksSchema,
+  grants: grantsSchema,
   ...laterShape,
 });
 

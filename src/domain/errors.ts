@@ -71,6 +71,7 @@ export const ERROR_CODES = {
   "box.bind_conflict": { status: 409, retryable: false },
   "box.bind_required": { status: 409, retryable: false },
   "box.too_large": { status: 413, retryable: false },
+  "box.admission": { status: 403, retryable: false },
   "box.capacity": { status: 429, retryable: true },
   "box.quota": { status: 507, retryable: false },
   "box.disabled": { status: 503, retryable: false },

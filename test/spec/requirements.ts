@@ -1589,24 +1589,20 @@ export const REQUIREMENTS: readonly Requirement[] = [
     id: "TEN-01",
     rule: "box §16.3",
     says: "no grant; expired; zero boxes / exec / admission error; a persistent box is closed on expiry, its workspace kept",
-    issue: 4,
   },
   {
     id: "TEN-02",
     rule: "box §16.4",
     says: "two tenants, one key / acquire / two boxes, separate storage",
-    issue: 4,
   },
   {
     id: "TEN-03",
     rule: "box §16.3",
     says: "the control plane is out for a moment / refresh / a valid grant stays valid",
-    issue: 4,
   },
   {
     id: "TEN-04",
     rule: "box §16.3",
     says: "the answer names another grant than asked for / admitted / error, not admitted, nothing revoked",
-    issue: 4,
   },
 ];

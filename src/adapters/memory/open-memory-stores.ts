@@ -5,6 +5,7 @@ import type { ReceiversOf } from "../../ports/webhook-outbox.js";
 import { MemoryBlobStore } from "./memory-blob-store.js";
 import { MemoryEventStore } from "./memory-event-store.js";
 import { MemoryFileStore } from "./memory-file-store.js";
+import { MemoryGrantStore } from "./memory-grant-store.js";
 import { MemoryIdempotencyStore } from "./memory-idempotency-store.js";
 import { MemoryRunStore } from "./memory-run-store.js";
 import { MemorySessionStore } from "./memory-session-store.js";
@@ -22,6 +23,7 @@ export interface MemoryStores {
   readonly idempotency: MemoryIdempotencyStore;
   readonly steering: MemorySteeringStore;
   readonly state: MemoryStateStore;
+  readonly grantRevisions: MemoryGrantStore;
   readonly blobs: MemoryBlobStore;
   readonly webhooks: MemoryWebhookOutbox;
 }
@@ -47,6 +49,7 @@ export function openMemoryStores(deps: {
     files: new MemoryFileStore({ runs }),
     idempotency: new MemoryIdempotencyStore(),
     state: new MemoryStateStore(),
+    grantRevisions: new MemoryGrantStore(),
     blobs: new MemoryBlobStore({ clock: deps.clock }),
   };
 }

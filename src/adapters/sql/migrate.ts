@@ -8,6 +8,7 @@ import { state } from "./migrations/0004-state.js";
 import { events } from "./migrations/0005-events.js";
 import { ledger } from "./migrations/0006-ledger.js";
 import { webhooks } from "./migrations/0007-webhooks.js";
+import { grants } from "./migrations/0008-grants.js";
 
 /** In order of their names; a name that is out in the world never changes. */
 const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -18,6 +19,7 @@ const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0005-events": events,
   "0006-ledger": ledger,
   "0007-webhooks": webhooks,
+  "0008-grants": grants,
 };
 
 /** @throws ServiceError `internal` when a migration fails, or when the database was written by a newer version */

@@ -1,6 +1,7 @@
 /** All record stores over one database, whose schema is brought up to date first. */
 import type { EventStore } from "../../ports/event-store.js";
 import type { FileStore } from "../../ports/file-store.js";
+import type { GrantStore } from "../../ports/grant-store.js";
 import type { IdempotencyStore } from "../../ports/idempotency-store.js";
 import type { RunStore } from "../../ports/run-store.js";
 import type { SessionStore } from "../../ports/session-store.js";
@@ -12,6 +13,7 @@ import { migrate } from "./migrate.js";
 import type { SqlDatabase } from "./sql-database.js";
 import { SqlEventStore } from "./sql-event-store.js";
 import { SqlFileStore } from "./sql-file-store.js";
+import { SqlGrantStore } from "./sql-grant-store.js";
 import { SqlIdempotencyStore } from "./sql-idempotency-store.js";
 import { SqlRunStore } from "./sql-run-store.js";
 import { SqlSessionStore } from "./sql-session-store.js";
@@ -32,6 +34,7 @@ export interface SqlStores extends AsyncDisposable {
   readonly isExclusive: boolean;
   readonly state: StateStore;
   readonly webhooks: WebhookOutbox;
+  readonly grantRevisions: GrantStore;
   /** Asks the database for an answer, for `/readyz` (api §7). @throws whatever the database says */
   ping(): Promise<void>;
 }
@@ -59,6 +62,7 @@ export async function openSqlStores(database: SqlDatabase, receiversOf?: Receive
     isExclusive: database.isExclusive,
     state: new SqlStateStore({ database }),
     webhooks: new SqlWebhookOutbox({ database }),
+    grantRevisions: new SqlGrantStore({ database }),
     ping: async () => {
       await database.db.selectFrom("counter").select("name").limit(1).execute();
     },

@@ -161,6 +161,16 @@ export interface StateTable {
   updated_at: number;
 }
 
+/** The highest revision seen of a grant. */
+export interface GrantRevisionTable {
+  tenant: string;
+  grant_id: string;
+  revision: number;
+  expires_at: number;
+  boxes: number;
+  revoked: number;
+}
+
 export interface SteeringItemTable {
   id: RunId;
   /** Order of arrival. */
@@ -208,4 +218,5 @@ export interface Schema {
   audit: AuditTable;
   state: StateTable;
   webhook_entry: WebhookEntryTable;
+  grant_revision: GrantRevisionTable;
 }

@@ -4,6 +4,7 @@ import { openMemoryStores } from "../../../../src/adapters/memory/open-memory-st
 import { describeBlobStore } from "../../../contracts/blob-store.js";
 import { describeEventStore } from "../../../contracts/event-store.js";
 import { describeFileStore } from "../../../contracts/file-store.js";
+import { describeGrantStore } from "../../../contracts/grant-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
@@ -23,6 +24,7 @@ describeTranscriptStore("memory", async () => opened(stores().transcripts));
 describeEventStore("memory", async () => opened(stores().eventRecords));
 describeFileStore("memory", async () => opened(stores()));
 describeIdempotencyStore("memory", async () => opened(stores().idempotency));
+describeGrantStore("memory", async () => opened(stores().grantRevisions));
 describeStateStore("memory", async () => opened(stores().state));
 describeWebhookOutbox("memory", async (receiversOf) =>
   opened(openMemoryStores({ clock: new FakeClock(), receiversOf })),

@@ -6,6 +6,7 @@ import { openSqlite } from "../../../../src/adapters/sqlite/open-sqlite.js";
 import type { ReceiversOf } from "../../../../src/ports/webhook-outbox.js";
 import { describeEventStore } from "../../../contracts/event-store.js";
 import { describeFileStore } from "../../../contracts/file-store.js";
+import { describeGrantStore } from "../../../contracts/grant-store.js";
 import { describeIdempotencyStore } from "../../../contracts/idempotency-store.js";
 import { describeRunStore } from "../../../contracts/run-store.js";
 import { describeSessionStore } from "../../../contracts/session-store.js";
@@ -45,6 +46,7 @@ for (const { name, open } of [
   describeTranscriptStore(name, () => open((stores) => stores.transcripts));
   describeEventStore(name, () => open((stores) => stores.eventRecords));
   describeFileStore(name, () => open((stores) => stores));
+  describeGrantStore(name, () => open((stores) => stores.grantRevisions));
   describeIdempotencyStore(name, () => open((stores) => stores.idempotency));
   describeStateStore(name, () => open((stores) => stores.state));
   describeWebhookOutbox(name, (receiversOf) => open((stores) => stores, receiversOf));
