@@ -65,7 +65,9 @@ export async function startBenchedService(modelUrl: string, life: CleanupStack):
   life.defer(() => rm(directory, { recursive: true, force: true }));
   const config = await configure(directory, modelUrl);
   const base = await openBase(config, { write: () => undefined }, life);
-  const boxes = life.use(buildBoxes(config, base, life.use(buildBackend(config, base))));
+  const boxes = life.use(
+    buildBoxes(config, base, { backend: life.use(buildBackend(config, base)), grants: undefined }),
+  );
   const lease = boxes.lease.bind(boxes);
   const jobs = life.use(new Jobs({ ...base, lease }, toJobsSettings(config)));
   const terminals = life.use(new Terminals({ ...base, lease }, { maxOpen: 1 }));

@@ -2,6 +2,7 @@
 import type { BoxSettings } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import type { SessionId } from "../domain/ids.js";
+import type { SessionRecord } from "../domain/session.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
 import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxHandle } from "../ports/box-handle.js";
@@ -46,9 +47,7 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     using _turn = await deps.locks.acquire(request.id, options);
     const found = await deps.backend.inspect(last.container, options);
     if (isServed && found?.state === "running" && found.startedAt === last.startedAt) return null;
-    const session = await deps.sessions.get(request.tenant, request.id);
-    if (session === null) throw sessionDeleted(request.id);
-    await deps.grants?.admit(request.tenant, options);
+    const session = await findAdmitted(deps, request, options);
     isServed = false;
     const again = await deps.opener.open(session, request.settings, options);
     const handle = await openHandle(deps, { opened: again, request }, options);
@@ -61,6 +60,18 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
     // Whoever shares the box may have got it back first, and was told then.
     return { handle, notes: again.notes.length === 0 && isOther ? [BOX_NOTES.vanished] : again.notes };
   };
+}
+
+/** @throws ServiceError `box.not_found` for a deleted session, `box.admission` for a tenant without a valid grant */
+async function findAdmitted(
+  { sessions, grants }: ReopenDeps,
+  { id, tenant }: ReopenRequest,
+  options: CallOptions,
+): Promise<SessionRecord> {
+  const session = await sessions.get(tenant, id);
+  if (session === null) throw sessionDeleted(id);
+  await grants?.admit(tenant, options);
+  return session;
 }
 
 /** Whether a session is there no more; a removal in progress has ended before the answer. */

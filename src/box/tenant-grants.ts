@@ -40,15 +40,14 @@ export class TenantGrants {
 
   /**
    * Asks the control plane once where no valid grant is known.
-   * @returns the boxes that the tenant may have at one time
    * @throws ServiceError `box.admission`
    */
-  async admit(tenant: string, options: CallOptions): Promise<number> {
+  async admit(tenant: string, options: CallOptions): Promise<void> {
     if ((await this.findFault(tenant)) !== null) await this.refresh(tenant, options);
     const grant = await this.#find(tenant);
     const fault = findGrantFault(grant, this.#deps.clock.now());
-    if (grant !== null && fault === null) return grant.boxes;
-    throw new ServiceError("box.admission", fault ?? "The tenant has no grant.", {
+    if (fault === null) return;
+    throw new ServiceError("box.admission", fault, {
       hint: "Ask the operator to give or renew the grant; files are kept.",
       details: { grant: this.#nameOf(tenant).grantId, revision: grant?.revision ?? null },
     });

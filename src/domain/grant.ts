@@ -44,33 +44,45 @@ export type GrantVerdict =
  * @param known the highest revision seen; null = none was
  * @param now Unix milliseconds
  */
-export function judgeGrant(
-  { known, asked }: { readonly known: Grant | null; readonly asked: GrantName },
-  answer: GrantAnswer,
-  now: number,
-): GrantVerdict {
+export function judgeGrant(of: JudgedGrant, answer: GrantAnswer, now: number): GrantVerdict {
+  const { known, asked } = of;
+  const reason =
+    findStrangeName(asked, answer) ?? findOldRevision(known, answer) ?? findExcess(of, answer, now);
+  if (reason !== null) return { kind: "refused", reason };
   const { revision, boxes, revoked } = answer;
-  if (answer.grant_id !== asked.grantId) return refused("The answer names another grant than was asked for.");
-  if (answer.tenant !== asked.tenant) return refused("The answer names another tenant than was asked for.");
-  const expiresAt = Date.parse(answer.expires_at);
-  const isSame = known?.revision === revision;
-  if (known !== null && revision < known.revision)
-    return refused(`The answer has revision ${revision}; revision ${known.revision} was seen already.`);
-  if (isSame && known.revoked) return refused(`Revision ${revision} is revoked.`);
-  if (revoked) return taken({ ...asked, revision, expiresAt: Math.min(expiresAt, now), boxes, revoked });
-  if (expiresAt > now + MAX_GRANT_MS)
-    return refused(
-      `The answer ends ${Math.ceil((expiresAt - now) / 1000)} s ahead; at most ${MAX_GRANT_MS / 1000} s are taken.`,
-    );
-  if (isSame && known.boxes !== boxes)
-    return refused(`Revision ${revision} said ${known.boxes} boxes before, and says ${boxes}.`);
-  return taken({
-    ...asked,
-    revision,
-    expiresAt: isSame ? Math.max(known.expiresAt, expiresAt) : expiresAt,
-    boxes,
-    revoked,
-  });
+  const end = Date.parse(answer.expires_at);
+  const renewed = known?.revision === revision ? Math.max(known.expiresAt, end) : end;
+  const expiresAt = revoked ? Math.min(end, now) : renewed;
+  return { kind: "taken", grant: { ...asked, revision, expiresAt, boxes, revoked } };
+}
+
+interface JudgedGrant {
+  readonly known: Grant | null;
+  readonly asked: GrantName;
+}
+
+function findStrangeName(asked: GrantName, answer: GrantAnswer): string | null {
+  if (answer.grant_id !== asked.grantId) return "The answer names another grant than was asked for.";
+  return answer.tenant === asked.tenant ? null : "The answer names another tenant than was asked for.";
+}
+
+function findOldRevision(known: Grant | null, { revision }: GrantAnswer): string | null {
+  if (known === null) return null;
+  if (revision < known.revision)
+    return `The answer has revision ${revision}; revision ${known.revision} was seen already.`;
+  return revision === known.revision && known.revoked ? `Revision ${revision} is revoked.` : null;
+}
+
+/** A revocation may say what it likes besides. */
+function findExcess({ known }: JudgedGrant, answer: GrantAnswer, now: number): string | null {
+  if (answer.revoked) return null;
+  const { revision, boxes } = answer;
+  const aheadMs = Date.parse(answer.expires_at) - now;
+  if (aheadMs > MAX_GRANT_MS)
+    return `The answer ends ${Math.ceil(aheadMs / 1000)} s ahead; at most ${MAX_GRANT_MS / 1000} s are taken.`;
+  return known?.revision === revision && known.boxes !== boxes
+    ? `Revision ${revision} said ${known.boxes} boxes before, and says ${boxes}.`
+    : null;
 }
 
 /** Why a grant admits nobody at this moment, as a sentence; null = it does. @param now Unix milliseconds */
@@ -79,12 +91,4 @@ export function findGrantFault(grant: Grant | null, now: number): string | null 
   if (grant.revoked) return "The grant of the tenant is revoked.";
   if (grant.expiresAt <= now) return "The grant of the tenant has expired.";
   return grant.boxes === 0 ? "The grant of the tenant allows 0 boxes." : null;
-}
-
-function taken(grant: Grant): GrantVerdict {
-  return { kind: "taken", grant };
-}
-
-function refused(reason: string): GrantVerdict {
-  return { kind: "refused", reason };
 }

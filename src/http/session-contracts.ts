@@ -31,6 +31,7 @@ import {
 /** What can go wrong where the box has to run. */
 export const BOX_ERRORS = [
   "session.not_found",
+  "box.admission",
   "box.capacity",
   "box.conflict",
   "box.disabled",

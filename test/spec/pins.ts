@@ -107,6 +107,7 @@ export const PINNED_CODES: readonly string[] = [
   "box.bind_conflict 409",
   "box.bind_required 409",
   "box.too_large 413",
+  "box.admission 403",
   "box.capacity 429 again",
   "box.quota 507",
   "box.disabled 503",

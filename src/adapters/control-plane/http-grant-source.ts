@@ -40,7 +40,8 @@ export class HttpGrantSource implements GrantSource {
 async function readAtMost(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of response.body ?? []) {
+  const body: AsyncIterable<Uint8Array> = response.body ?? new ReadableStream<Uint8Array>();
+  for await (const chunk of body) {
     bytes += chunk.byteLength;
     if (bytes > maxBytes) throw failed(`its answer is longer than ${maxBytes} bytes`);
     chunks.push(chunk);

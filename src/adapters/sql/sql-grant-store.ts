@@ -33,10 +33,10 @@ export class SqlGrantStore implements GrantStore {
         conflict
           .columns(["tenant", "grant_id"])
           .doUpdateSet(values)
-          .where(({ eb, and, or }) =>
-            or([
+          .where((eb) =>
+            eb.or([
               eb("grant_revision.revision", "<", revision),
-              and([
+              eb.and([
                 eb("grant_revision.revision", "=", revision),
                 eb("grant_revision.revoked", "=", 0),
                 ...(grant.revoked ? [] : [eb("grant_revision.expires_at", "<=", expiresAt)]),

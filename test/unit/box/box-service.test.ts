@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MemorySessionStore } from "../../../src/adapters/memory/memory-session-store.js";
 import type { BoxLease } from "../../../src/box/box-lease.js";
 import { BOX_NOTES } from "../../../src/box/box-notes.js";
-import type { BoxServiceSettings } from "../../../src/box/box-parts.js";
+import type { BoxServiceDeps, BoxServiceSettings } from "../../../src/box/box-parts.js";
 import { resolveBoxSettings } from "../../../src/box/box-policy.js";
 import { BoxService } from "../../../src/box/box-service.js";
 import { renderReuseKey } from "../../../src/box/reuse-key.js";
@@ -92,9 +92,9 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-function aService(change: Partial<BoxServiceSettings> = {}): BoxService {
+function aService(change: Partial<BoxServiceSettings> = {}, more: Partial<BoxServiceDeps> = {}): BoxService {
   const made = new BoxService(
-    { backend, sessions, clock, ids, logger },
+    { backend, sessions, clock, ids, logger, ...more },
     {
       enabled: true,
       settings: SETTINGS,
@@ -1104,5 +1104,33 @@ describe("the end of the service", () => {
     expect(vi.getTimerCount()).toBe(0);
     expect(await containers()).toEqual([lease.session.container]);
     await expect(bind("42")).rejects.toThrow(expect.objectContaining({ code: "service.stopping" }));
+  });
+});
+
+describe("a tenant of a control plane", () => {
+  it("uses boxes while it is admitted; then its box is closed, refused, and its workspace kept", async () => {
+    let fault: string | null = null;
+    const admit = async (): Promise<void> => {
+      if (fault !== null) throw new ServiceError("box.admission", fault);
+    };
+    service = aService({}, { grants: { admit, findFault: async () => fault } });
+    await use("a", (lease) => put(lease, "/workspace/kept"));
+    await service.closeUngranted(ENDLESS);
+    expect(backend.counts.containersCreated).toBe(1);
+    const { id } = await session("a");
+    expect((await record(id)).container).not.toBeNull();
+    fault = "The grant of the tenant has expired.";
+    await service.closeUngranted(ENDLESS);
+    expect((await record(id)).container).toBeNull();
+    await expect(bind("a")).rejects.toMatchObject({ code: "box.admission" });
+    await expect(service.lease(await session("a"), ENDLESS)).rejects.toMatchObject({ code: "box.admission" });
+    fault = null;
+    await use("a", async (lease) => expect(await has(lease, "/workspace/kept")).toBe(true));
+  });
+
+  it("closes nothing where no control plane is configured", async () => {
+    await use("a");
+    await service.closeUngranted(ENDLESS);
+    expect((await record((await session("a")).id)).container).not.toBeNull();
   });
 });

@@ -20,7 +20,7 @@ async function withBoxes() {
     ["ses_c", "main", null],
     ["ses_p", POOL_TENANT, "c-p"],
   ] as const) {
-    await world.sessions.create(
+    await world.sessions.findOrCreate(
       aSession({ id, tenant, container, identity: id, volume: id, prepared: true }),
     );
     if (container !== null)

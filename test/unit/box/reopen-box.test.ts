@@ -46,6 +46,16 @@ describe("reopener", () => {
     expect(await reopen(ENDLESS)).toBeNull();
   });
 
+  it("opens nothing for a tenant that is not admitted any longer", async () => {
+    const { backend, container, deps, request, opened } = await anOpenBox();
+    const refused = new ServiceError("box.admission", "The grant of the tenant has expired.");
+    const admit = async () => Promise.reject(refused);
+    const reopen = reopener({ ...deps, grants: { admit } }, request, opened);
+    backend.killContainer(container);
+    await expect(reopen(ENDLESS)).rejects.toBe(refused);
+    expect(backend.counts.containersCreated).toBe(1);
+  });
+
   it("says that the box was lost when somebody else had it made anew", async () => {
     const { backend, container, reopen, deps, request, opened } = await anOpenBox();
     const other = reopener(deps, request, opened);
