@@ -10,11 +10,8 @@ export class ControlPlane implements AsyncDisposable {
   /** Method, path and token of each request. */
   readonly asked: string[] = [];
 
-  static async start(): Promise<ControlPlane> {
-    const plane = new ControlPlane();
-    plane.#server.listen(0, "127.0.0.1");
-    await once(plane.#server, "listening");
-    return plane;
+  static start(): Promise<ControlPlane> {
+    return new ControlPlane().#listen();
   }
 
   private constructor() {
@@ -23,6 +20,12 @@ export class ControlPlane implements AsyncDisposable {
       response.statusCode = typeof this.answer === "number" ? this.answer : this.answer === null ? 503 : 200;
       response.end(typeof this.answer === "string" ? this.answer : JSON.stringify(this.answer));
     });
+  }
+
+  async #listen(): Promise<this> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return this;
   }
 
   get url(): string {
