@@ -23,7 +23,7 @@ import { makeDirectory, type ServiceProcess, startServiceProcess } from "../../s
 
 const KILLS = sized(5, 200);
 const CHATS = 4;
-const SPREAD_MS = 1500;
+const SPREAD_MS = 4000;
 const SETTLE_MS = 120_000;
 const STEPS = 20_000;
 /** Taken in by the run that was going on. */
@@ -53,9 +53,12 @@ class Client {
   readonly deliveries = new Map<string, Delivery>();
   readonly repeated: string[] = [];
   readonly #seen = new Map<string, number>();
+  /** Of the newest message of each chat. */
+  readonly #newest = new Map<number, string>();
 
-  /** A message, and while its run goes on another one. */
+  /** A message, and while its run goes on another one; in a chat that is still at work nothing, so that no queue builds up. */
   async talk(launcher: number, signal: AbortSignal): Promise<void> {
+    if (await this.#isAtWork(launcher)) return;
     const first = await this.#post(randomUUID(), { chat: launcher, text: "Work" }, signal);
     await Promise.all([this.follow(first, signal), this.#interrupt(launcher, signal)]);
   }
@@ -93,6 +96,13 @@ class Client {
     this.deliveries.set(delivery.id, delivery);
   }
 
+  async #isAtWork(launcher: number): Promise<boolean> {
+    const newest = this.#newest.get(launcher);
+    if (newest === undefined) return false;
+    const { status, place } = await this.get(newest);
+    return place !== "history" && !TERMINAL.has(status);
+  }
+
   async #post(
     key: string,
     { chat, text }: { readonly chat: number; readonly text: string },
@@ -100,7 +110,9 @@ class Client {
   ): Promise<string> {
     const body = JSON.stringify({ chat: { launcher_id: `chat-${chat}` }, input: { text }, wait: false });
     this.unanswered.set(key, body);
-    return this.#send(key, body, signal);
+    const id = await this.#send(key, body, signal);
+    this.#newest.set(chat, id);
+    return id;
   }
 
   async #send(key: string, body: string, signal: AbortSignal): Promise<string> {
