@@ -10,7 +10,7 @@ import { leaveOnAbort } from "../../lib/leave-on-abort.js";
 import { linkSignals } from "../../lib/link-signals.js";
 import { TimeLimit } from "../../lib/time-limit.js";
 import type { CallOptions } from "../../ports/options.js";
-import { CALL_MS, CONNECT_MS, LIST_MS, MAX_PAGES } from "./limits.js";
+import { CALL_MS, CONNECT_MS, LIST_MS, MAX_ENTRIES, MAX_PAGES } from "./limits.js";
 
 const objectSchema = z.record(z.string(), z.unknown());
 
@@ -124,7 +124,7 @@ export class McpConnection {
     for (let page = 0; page < MAX_PAGES && tools.length <= MAX_FOREIGN_TOOLS; page += 1) {
       const params = cursor === undefined ? {} : { cursor };
       const answer = pageSchema.parse(await this.request("tools/list", params, limit));
-      tools.push(...answer.tools.flatMap(readTool));
+      tools.push(...answer.tools.slice(0, MAX_ENTRIES).flatMap(readTool));
       if (answer.nextCursor === undefined || answer.nextCursor === cursor) break;
       cursor = answer.nextCursor;
     }

@@ -2,8 +2,9 @@
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { ServiceError } from "../../domain/errors.js";
 import { endsWithin } from "../../lib/delay.js";
+import { JsonCost } from "../../lib/json-cost.js";
 import type { OutboundHttp } from "../../ports/outbound-http.js";
-import { MAX_MESSAGE_BYTES } from "./limits.js";
+import { MAX_MESSAGE_BYTES, MESSAGE_LIMITS } from "./limits.js";
 import type { HttpServer } from "./settings.js";
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -49,23 +50,36 @@ function boundedFetch(http: OutboundHttp): Fetch {
 /** An answer may go on for ever, but no event of it, which an empty line ends. */
 function boundEvents(): TransformStream<Uint8Array, Uint8Array> {
   const END = 0x0a;
+  const cost = new JsonCost(MESSAGE_LIMITS);
   let open = 0;
   let atLineStart = false;
+  const take = (byte: number): void => {
+    if (byte === END && atLineStart) {
+      open = 0;
+      cost.reset();
+    } else {
+      open += 1;
+      cost.add(byte);
+    }
+    atLineStart = byte === END || (atLineStart && byte === 0x0d);
+  };
   return new TransformStream({
     transform(bytes, controller) {
-      for (const byte of bytes) {
-        if (byte === END && atLineStart) open = 0;
-        else open += 1;
-        atLineStart = byte === END || (atLineStart && byte === 0x0d);
-      }
-      if (open <= MAX_MESSAGE_BYTES) controller.enqueue(bytes);
-      else
+      try {
+        for (const byte of bytes) take(byte);
+        if (open <= MAX_MESSAGE_BYTES) controller.enqueue(bytes);
+        else controller.error(tooMuch(`${MAX_MESSAGE_BYTES} bytes`));
+      } catch (error) {
         controller.error(
-          new ServiceError(
-            "outbound.failed",
-            `The MCP server sent more than ${MAX_MESSAGE_BYTES} bytes in one message.`,
-          ),
+          tooMuch(`${MESSAGE_LIMITS.maxValues} values or ${MESSAGE_LIMITS.maxDepth} levels`, error),
         );
+      }
     },
+  });
+}
+
+function tooMuch(limit: string, cause?: unknown): ServiceError {
+  return new ServiceError("outbound.failed", `The MCP server sent more than ${limit} in one message.`, {
+    cause,
   });
 }

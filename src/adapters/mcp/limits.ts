@@ -4,6 +4,10 @@ const MIB = 1024 * 1024;
 
 /** One message, or one event of a stream. */
 export const MAX_MESSAGE_BYTES = 8 * MIB;
+/** What one message may hold: reading it holds up everybody. */
+export const MESSAGE_LIMITS = { maxValues: 200_000, maxDepth: 128 };
+/** Entries of one page of a list that are looked at. */
+export const MAX_ENTRIES = 10_000;
 /** Pages of one list. */
 export const MAX_PAGES = 20;
 /** Text of one result. */

@@ -1,17 +1,22 @@
 /** The SDK's transport over a pipe: one JSON message a line, read with a bound, lines that are none passed over. */
-import { ReadBuffer, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
+import { deserializeMessage, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { Breather } from "../../lib/breather.js";
+import { JsonCost } from "../../lib/json-cost.js";
 import { KeyedLock } from "../../lib/keyed-lock.js";
+import { LineCutter } from "../../lib/line-cutter.js";
 import type { BytePipe } from "./byte-pipe.js";
-import { MAX_MESSAGE_BYTES } from "./limits.js";
+import { MAX_MESSAGE_BYTES, MESSAGE_LIMITS } from "./limits.js";
 
 export class PipeTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
   readonly #pipe: BytePipe;
-  readonly #buffer = new ReadBuffer({ maxBufferSize: MAX_MESSAGE_BYTES });
+  readonly #lines = new LineCutter(MAX_MESSAGE_BYTES);
+  readonly #cost = new JsonCost(MESSAGE_LIMITS);
+  readonly #breather = new Breather();
   readonly #turns = new KeyedLock<"write">();
   readonly #life = new AbortController();
   #reading: Promise<void> | null = null;
@@ -50,8 +55,10 @@ export class PipeTransport implements Transport {
   async #read(): Promise<void> {
     try {
       for await (const bytes of this.#pipe.output) {
-        this.#buffer.append(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-        this.#deliver();
+        for (const line of this.#lines.push(bytes)) {
+          await this.#breather.breathe();
+          this.#deliver(line);
+        }
       }
     } catch (error) {
       this.onerror?.(error instanceof Error ? error : new Error(String(error)));
@@ -68,16 +75,24 @@ export class PipeTransport implements Transport {
     }
   }
 
-  #deliver(): void {
-    for (;;) {
-      try {
-        const message = this.#buffer.readMessage();
-        if (message === null) return;
-        this.onmessage?.(message);
-      } catch {
-        // A line that is no message: programs print such things. The next line stands for itself.
-      }
-    }
+  /** @throws RangeError for a line that costs too much to read */
+  #deliver(line: Buffer): void {
+    if (line[0] !== OPENING_BRACE) return;
+    this.#cost.reset();
+    for (const byte of line) this.#cost.add(byte);
+    const message = readMessage(line);
+    if (message !== null) this.onmessage?.(message);
+  }
+}
+
+const OPENING_BRACE = 0x7b;
+
+/** @returns null for a line that is no message: programs print such things. The next line stands for itself */
+function readMessage(line: Buffer): JSONRPCMessage | null {
+  try {
+    return deserializeMessage(line.toString("utf8"));
+  } catch {
+    return null;
   }
 }
 

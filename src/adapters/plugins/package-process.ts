@@ -34,8 +34,10 @@ import { ProcessWatch } from "./watch-process.js";
 const INTERRUPT_MS = 5000;
 /** Milliseconds that what a dead process has written last is waited for. */
 const LAST_WORDS_MS = 500;
-/** Results for runs that nobody knows; the rest of a stream whose reader has left is no fault. */
+/** Words about runs that nobody knows. */
 const MAX_STRAY = 10_000;
+/** What may be on its way still when a run is left: its results and its end. */
+const LEFT_ON_THE_WAY = RESULT_CREDIT + 1;
 /** Milliseconds that a killed process is waited for. */
 const GONE_MS = 5000;
 const MIB = 1024 * 1024;
@@ -81,6 +83,7 @@ export class PackageProcess {
   #isReady = false;
   #end: ProcessEnd | null = null;
   #isGone = false;
+  /** Of `MAX_STRAY`; each run that is left gives leave for the rest of its stream. */
   #strays = 0;
 
   constructor(deps: ProcessDeps, installed: InstalledPackage, spawned: SpawnedPackage) {
@@ -158,6 +161,7 @@ export class PackageProcess {
     } finally {
       signal.removeEventListener("abort", cancel);
       this.#runs.delete(run_id);
+      this.#strays -= LEFT_ON_THE_WAY;
       void this.#channel.send({ type: "forget", run_id });
       this.#changed.notify();
     }
@@ -254,6 +258,8 @@ export class PackageProcess {
       clearTimeout(timer);
       const memoryMb = memoryLimitMb(this.#package, this.#deps.settings);
       this.#stop(judgeExit({ exitCode, signal: by }, this.#output.tail, memoryMb));
+      // Held open by what has left the group of the process.
+      for (const stream of this.#spawned.outputs) stream.destroy();
       this.#isGone = true;
       this.#changed.notify();
     };

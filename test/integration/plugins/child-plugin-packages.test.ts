@@ -351,6 +351,49 @@ describe("the process of a package", () => {
     await expect.poll(() => isRunning(pid, "sleep")).toBe(false);
   });
 
+  it("holds no descriptor of the service by what has left its process group", async () => {
+    const body = `
+      const { spawn } = await import("node:child_process");
+      const child = spawn("sleep", ["60"], { stdio: "inherit", detached: true });
+      setTimeout(() => process.kill(process.pid, "SIGKILL"), 300);
+      yield say(child.pid);
+      await new Promise(() => {});`;
+    const before = openDescriptors();
+    await using setting = await aSetting([aPackage(body)]);
+    let pid = 0;
+    for await (const result of start(setting.it)) {
+      if (result.type === "message.completed") pid = Number(result.data.message.content);
+      break;
+    }
+    await expect.poll(openDescriptors, { timeout: 5000 }).toBe(before);
+    expect(isRunning(pid, "sleep")).toBe(true);
+    process.kill(pid, "SIGKILL");
+  });
+
+  it("owes no more answers than it reads: one that only asks is found to hang", async () => {
+    const body = `
+      const call = JSON.stringify({ type: "call", id: 1, action: "x".repeat(200), payload: 1 }) + "\\n";
+      const sign = JSON.stringify({ type: "alive" }) + "\\n";
+      const bytes = Buffer.from((call.repeat(200) + sign).repeat(20));
+      for (let at = 0; ; at %= bytes.length)
+        try { at += writeSync(3, bytes, at); } catch (error) { if (error.code !== "EAGAIN") throw error; }`;
+    await using setting = await aSetting([aPackage(body)], { hangMs: 1000 });
+    await expect(collect(setting.it)).rejects.toMatchObject({ code: "runner.timeout" });
+  });
+
+  it("is not blamed for what was on its way when a run of it was left", async () => {
+    const strays = `
+      const stray = JSON.stringify({ type: "ended", run_id: "run_of_nobody" }) + "\\n";
+      const bytes = Buffer.from(stray.repeat(5008));
+      for (let at = 0; at < bytes.length; )
+        try { at += writeSync(3, bytes, at); } catch (error) { if (error.code !== "EAGAIN") throw error; }
+      yield say("sound");`;
+    await using setting = await aSetting([aPackage(strays)]);
+    expect(await said(setting.it, { runId: "run_2" })).toBe("sound");
+    expect(await said(setting.it, { runId: "run_3" })).toBe("sound");
+    await expect(said(setting.it, { runId: "run_4" })).rejects.toMatchObject({ code: "runner.protocol" });
+  });
+
   it("is changed and removed with its directory, while what it is at goes on", async () => {
     const first = aPackage(`
       yield delta("begun");
@@ -390,4 +433,8 @@ function isRunning(pid: number, name: string): boolean {
   } catch {
     return false;
   }
+}
+
+function openDescriptors(): number {
+  return readdirSync("/proc/self/fd").length;
 }

@@ -33,4 +33,14 @@ describe("httpTransport", () => {
     );
     expect(http.sent).toBeLessThan(16 * 1024 * 1024);
   });
+
+  it("stops reading an answer that costs too much to read, as one or as events", async () => {
+    for (const type of ["application/json", "text/event-stream"]) {
+      const http = flood(type, "[],".repeat(100_000));
+      const transport = httpTransport({ url: "http://x.test/mcp", headers: {} }, http);
+      const opening = McpConnection.open(transport, { version: "1" }, { signal: AbortSignal.timeout(500) });
+      await expect(opening).rejects.toThrow(/200000 values|timeout/);
+      expect(http.sent).toBeLessThan(8 * 1024 * 1024);
+    }
+  });
 });

@@ -2,7 +2,7 @@
 
 const LF = 0x0a;
 
-export class JsonLines {
+export class LineCutter {
   readonly #maxBytes: number;
   #pieces: Uint8Array[] = [];
   #held = 0;
@@ -12,19 +12,16 @@ export class JsonLines {
     this.#maxBytes = maxBytes;
   }
 
-  /**
-   * @returns the values of the lines that this piece completes
-   * @throws RangeError for a line above the limit, SyntaxError for one that is no JSON
-   */
-  *push(piece: Uint8Array): Generator<unknown, void> {
+  /** @returns the lines that this piece completes, without their ends. @throws RangeError for a line above the limit */
+  *push(piece: Uint8Array): Generator<Buffer, void> {
     let start = 0;
     for (let end = piece.indexOf(LF); end >= 0; end = piece.indexOf(LF, start)) {
       this.#keep(piece.subarray(start, end));
       start = end + 1;
-      const line = Buffer.concat(this.#pieces).toString("utf8");
+      const line = Buffer.concat(this.#pieces);
       this.#pieces = [];
       this.#held = 0;
-      yield JSON.parse(line);
+      yield line;
     }
     this.#keep(piece.subarray(start));
   }
