@@ -32,8 +32,8 @@ function inProcess({ runs }: BenchedService) {
     const { run } = await runs.admit(request, CALLER, FOREVER);
     if (!isStream) return answerSchema.parse(await runs.wait(CALLER, run.id, FOREVER)).message.content;
     let text = "";
-    for await (const { type, data } of runs.follow(CALLER, run.id, 0, FOREVER))
-      if (type === "run.completed") text = JSON.stringify(data);
+    const events = await runs.follow(CALLER, { id: run.id, after: 0 }, FOREVER);
+    for await (const { type, data } of events) if (type === "run.completed") text = JSON.stringify(data);
     return text;
   };
 }

@@ -19,7 +19,10 @@ export interface StreamRunDeps {
 /** The event that stands for a failure of the service itself; it has no id, so that a client resumes where it was. */
 export const STREAM_ERROR_EVENT = "error";
 
-/** Never throws once the stream is open: what goes wrong is told in it, and it never just ends. */
+/**
+ * Once the stream is open, what goes wrong is told in it, and it never just ends.
+ * @throws ServiceError `run.not_found` before that
+ */
 export async function streamRun(
   deps: StreamRunDeps,
   exchange: Exchange,
@@ -28,10 +31,14 @@ export async function streamRun(
   const { caller, response, context } = exchange;
   using place = deps.streams.open(caller.tenant);
   using linked = linkSignals(exchange.signal, place.signal);
+  const events = await deps.runs.follow(caller, run, linked);
+  if (exchange.request.method === "HEAD") {
+    response.type("text/event-stream").end();
+    return;
+  }
   using stream = new EventStream(response, deps.timing);
   stream.open();
   try {
-    const events = deps.runs.follow(caller, run.id, run.after, { signal: linked.signal });
     const isComplete = await sendAll(events, stream);
     if (!isComplete && !(await hasEnded(deps, exchange, run.id)))
       throw new Error("The events of the run ended without a terminal one.");

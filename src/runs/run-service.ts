@@ -48,9 +48,13 @@ export interface RunService {
   wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run>;
   /**
    * Every event after `after`, then live ones, until the terminal one: no gap, no repeat (runs §9.4).
-   * @throws ServiceError `run.not_found` at the first step
+   * @throws ServiceError `run.not_found`, also for a message that another run absorbs: that run has the stream
    */
-  follow(caller: Caller, id: RunId, after: number, options: CallOptions): AsyncIterable<RunEvent>;
+  follow(
+    caller: Caller,
+    from: { readonly id: RunId; readonly after: number },
+    options: CallOptions,
+  ): Promise<AsyncIterable<RunEvent>>;
   /**
    * Stops the run, not the queue behind it, unless that is to be cleared as well (runs §14.7).
    * @throws ServiceError `run.ended` when it is terminal already

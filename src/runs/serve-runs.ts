@@ -141,14 +141,13 @@ export class ServeRuns implements RunService {
     return this.#toObject(await this.#find(caller, id));
   }
 
-  async *follow(
+  async follow(
     caller: Caller,
-    id: RunId,
-    after: number,
+    from: { readonly id: RunId; readonly after: number },
     options: CallOptions,
-  ): AsyncGenerator<RunEvent, void> {
-    await this.#find(caller, id);
-    yield* followRun(this.#deps, { tenant: caller.tenant, id, after }, options);
+  ): Promise<AsyncIterable<RunEvent>> {
+    await this.#find(caller, from.id);
+    return followRun(this.#deps, { tenant: caller.tenant, ...from }, options);
   }
 
   async cancel(caller: Caller, id: RunId, options: CancelOptions): Promise<CancelledRun> {

@@ -106,14 +106,17 @@ export class FakeRunService implements RunService {
   }
 
   async wait(caller: Caller, id: RunId, options: CallOptions): Promise<Run> {
-    for await (const _event of this.follow(caller, id, 0, options));
+    for await (const _event of await this.follow(caller, { id, after: 0 }, options));
     return this.get(caller, id);
   }
 
-  async *follow(
-    ...[caller, id, after, { signal }]: Parameters<RunService["follow"]>
-  ): AsyncIterable<RunEvent> {
-    const { events } = this.#find(caller, id);
+  async follow(
+    ...[caller, { id, after }, { signal }]: Parameters<RunService["follow"]>
+  ): Promise<AsyncIterable<RunEvent>> {
+    return this.#tell(this.#find(caller, id).events, after, signal);
+  }
+
+  async *#tell(events: readonly RunEvent[], after: number, signal: AbortSignal): AsyncIterable<RunEvent> {
     let next = after;
     for (;;) {
       signal.throwIfAborted();

@@ -70,9 +70,7 @@ function followRunRoute(deps: RunRoutesDeps): Route {
   return implement(followRun, async (exchange) => {
     const id = readRunId(exchange);
     const after = readLastEventId(exchange) ?? exchange.query.after ?? 0;
-    await deps.runs.get(exchange.caller, id);
-    if (exchange.request.method === "HEAD") exchange.response.type("text/event-stream").end();
-    else await streamRun(deps, exchange, { id, after });
+    await streamRun(deps, exchange, { id, after });
   });
 }
 

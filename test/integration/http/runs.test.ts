@@ -42,6 +42,15 @@ async function eventIds(path: string, headers = {}): Promise<(string | undefined
   return (await readEvents(await service.fetch(path, { headers }))).map(({ id }) => id);
 }
 
+async function* noEvents(): AsyncGenerator<never> {
+  yield* [];
+}
+
+async function* brokenEvents(): AsyncGenerator<never> {
+  yield* [];
+  throw new Error("canary at /host/path");
+}
+
 describe("POST /v1/runs", () => {
   it("answers 200 with the finished run when it waits", async () => {
     const response = await post(HELLO);
@@ -425,10 +434,7 @@ describe("an event stream that cannot go on", () => {
 
   it("ends with an error event when the service fails, and says nothing of the cause", async () => {
     service.runs.outcome = "later";
-    service.runs.follow = async function* () {
-      yield* [];
-      throw new Error("canary at /host/path");
-    };
+    service.runs.follow = async () => brokenEvents();
     const events = await readEvents(await post({ ...HELLO, stream: true }));
     expect(events.map(({ event }) => event)).toEqual(["error"]);
     expect(events[0]?.data).toContain('"code":"internal"');
@@ -437,9 +443,7 @@ describe("an event stream that cannot go on", () => {
 
   it("ends with an error event when the events stop before the terminal one", async () => {
     service.runs.outcome = "later";
-    service.runs.follow = async function* () {
-      yield* [];
-    };
+    service.runs.follow = async () => noEvents();
     const events = await readEvents(await post({ ...HELLO, stream: true }));
     expect(events.map(({ event }) => event)).toEqual(["error"]);
   });

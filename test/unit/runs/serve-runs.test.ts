@@ -332,7 +332,9 @@ describe("ServeRuns: cancel", () => {
     held.release("One");
     await tick();
     expect(held.begun).toEqual(["One", "Three"]);
-    expect(await readAll(world.serve.follow(CALLER, second, 0, CALL))).toEqual(["run.cancelled"]);
+    expect(await readAll(await world.serve.follow(CALLER, { id: second, after: 0 }, CALL))).toEqual([
+      "run.cancelled",
+    ]);
   });
 
   it("answers two who cancel the same run alike", async () => {
@@ -516,7 +518,7 @@ describe("ServeRuns: look-up", () => {
   it.each<[string, (world: RunWorld) => Promise<unknown>]>([
     ["get", (world) => world.serve.get(OTHER, "run_1")],
     ["wait", (world) => world.serve.wait(OTHER, "run_1", CALL)],
-    ["follow", (world) => readAll(world.serve.follow(OTHER, "run_1", 0, CALL))],
+    ["follow", async (world) => readAll(await world.serve.follow(OTHER, { id: "run_1", after: 0 }, CALL))],
     ["cancel", (world) => world.serve.cancel(OTHER, "run_1", CALL)],
     ["retry", (world) => world.serve.retry(OTHER, "run_1", CALL)],
     [
@@ -667,13 +669,15 @@ describe("ServeRuns: streams", () => {
     const { world, held } = aHeldWorld();
     await using _closing = world;
     const id = await send(world, "One");
-    const live = readAll(world.serve.follow(CALLER, id, 0, CALL));
+    const live = readAll(await world.serve.follow(CALLER, { id: id, after: 0 }, CALL));
     await tick();
     held.release("One");
     const types = ["run.started", "message.completed", "run.completed"];
     expect(await live).toEqual(types);
-    expect(await readAll(world.serve.follow(CALLER, id, 0, CALL))).toEqual(types);
-    expect(await readAll(world.serve.follow(CALLER, id, 1, CALL))).toEqual(types.slice(1));
+    expect(await readAll(await world.serve.follow(CALLER, { id: id, after: 0 }, CALL))).toEqual(types);
+    expect(await readAll(await world.serve.follow(CALLER, { id: id, after: 1 }, CALL))).toEqual(
+      types.slice(1),
+    );
   });
 });
 

@@ -25,6 +25,17 @@ describe("steering", () => {
     expect(await history(setting, first.id)).toEqual(["One", "Two", "Answer to One"]);
   });
 
+  it("leads whoever follows a message that waits, or is absorbed, to the run that answers it", async () => {
+    await using setting = aSetting();
+    const first = await admit(setting, "One");
+    const second = await admit(setting, "Two");
+    const follow = () => setting.world.serve.follow(CALLER, { id: second.id, after: 0 }, CALL);
+    const led = { code: "run.not_found", hint: `The run ${first.id} answers for this message.` };
+    await expect(follow()).rejects.toMatchObject(led);
+    await pull(setting, "One");
+    await expect(follow()).rejects.toMatchObject(led);
+  });
+
   it("gives one message at a time, or all, in order", async () => {
     await using setting = aSetting();
     await admit(setting, "One");
