@@ -1,7 +1,6 @@
 /** Containers of tenants without a valid grant are closed, in use or not; workspaces are kept (box §16.3). */
 import { toServiceError } from "../domain/errors.js";
-import type { SessionRecord } from "../domain/session.js";
-import { POOL_TENANT } from "../domain/session.js";
+import { POOL_TENANT, type SessionRecord } from "../domain/session.js";
 import type { CallOptions } from "../ports/options.js";
 import type { RestDeps } from "./rest-box.js";
 import type { TenantGrants } from "./tenant-grants.js";

@@ -1,33 +1,14 @@
 /** Another box for a lease whose box is gone; what the run had in its directories stays (box §11.4). */
-import type { BoxSettings } from "../domain/box.js";
 import { ServiceError } from "../domain/errors.js";
 import type { SessionId } from "../domain/ids.js";
 import type { SessionRecord } from "../domain/session.js";
 import { CleanupStack } from "../lib/cleanup-stack.js";
-import type { KeyedLock } from "../lib/keyed-lock.js";
 import type { BoxHandle } from "../ports/box-handle.js";
 import type { CallOptions } from "../ports/options.js";
 import { BOX_NOTES } from "./box-notes.js";
-import type { BoxOpener, OpenedBox, OpenerDeps } from "./box-opener.js";
+import type { OpenedBox } from "./box-opener.js";
+import type { EnterDeps, EnterRequest } from "./enter-box.js";
 import type { Reopen } from "./reviving-handle.js";
-import type { TenantGrants } from "./tenant-grants.js";
-
-export interface ReopenDeps extends OpenerDeps {
-  readonly opener: BoxOpener;
-  readonly locks: KeyedLock<SessionId>;
-  /** Absent = every tenant may use boxes. */
-  readonly grants?: Pick<TenantGrants, "admit"> | undefined;
-}
-
-export interface ReopenRequest {
-  readonly id: SessionId;
-  readonly tenant: string;
-  readonly settings: BoxSettings;
-  /** Of the run; made again only when the workspace itself was lost. */
-  readonly directories: readonly string[];
-  /** Whether the lease is a run's, which hears at once what was lost. */
-  readonly isRun: boolean;
-}
 
 /** One start of one container. */
 interface Incarnation {
@@ -36,10 +17,11 @@ interface Incarnation {
 }
 
 /**
+ * Directories of the request are made again only when the workspace itself was lost.
  * @param opened the box that the lease began with; the caller holds it for as long as the lease lasts
  * @returns throws besides the errors of a bind `box.not_found` once the session was deleted
  */
-export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: OpenedBox): Reopen {
+export function reopener(deps: EnterDeps, request: EnterRequest, opened: OpenedBox): Reopen {
   let last = incarnationOf(deps, opened);
   /** Whether the lease has a handle for it. */
   let isServed = true;
@@ -64,8 +46,8 @@ export function reopener(deps: ReopenDeps, request: ReopenRequest, opened: Opene
 
 /** @throws ServiceError `box.not_found` for a deleted session, `box.admission` for a tenant without a valid grant */
 async function findAdmitted(
-  { sessions, grants }: ReopenDeps,
-  { id, tenant }: ReopenRequest,
+  { sessions, grants }: EnterDeps,
+  { id, tenant }: EnterRequest,
   options: CallOptions,
 ): Promise<SessionRecord> {
   const session = await sessions.get(tenant, id);
@@ -76,8 +58,8 @@ async function findAdmitted(
 
 /** Whether a session is there no more; a removal in progress has ended before the answer. */
 export async function isDeleted(
-  { locks, sessions }: Pick<ReopenDeps, "locks" | "sessions">,
-  { id, tenant }: Pick<ReopenRequest, "id" | "tenant">,
+  { locks, sessions }: Pick<EnterDeps, "locks" | "sessions">,
+  { id, tenant }: Pick<EnterRequest, "id" | "tenant">,
   options: CallOptions,
 ): Promise<boolean> {
   using _turn = await locks.acquire(id, options);
@@ -94,13 +76,13 @@ function sessionDeleted(id: SessionId): ServiceError {
   );
 }
 
-function incarnationOf({ boxes }: ReopenDeps, { session, place }: OpenedBox): Incarnation {
+function incarnationOf({ boxes }: EnterDeps, { session, place }: OpenedBox): Incarnation {
   return { container: place.container, startedAt: boxes.get(session.id)?.startedAt };
 }
 
 async function openHandle(
-  deps: ReopenDeps,
-  { opened, request }: { readonly opened: OpenedBox; readonly request: ReopenRequest },
+  deps: EnterDeps,
+  { opened, request }: { readonly opened: OpenedBox; readonly request: EnterRequest },
   options: CallOptions,
 ): Promise<BoxHandle> {
   await using taken = new CleanupStack();

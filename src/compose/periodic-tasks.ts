@@ -45,7 +45,7 @@ export function lookAfterRuns(runs: ServeRuns, logger: Logger): PeriodicTask {
   });
 }
 
-/** Renews grants, and every few seconds closes what is not granted any longer (box §16.3). */
+/** Renews grants, and every second closes what is not granted any longer (box §16.3). */
 export function lookAfterGrants(
   { grants, boxes, refreshSec }: { grants: TenantGrants; boxes: BoxService; refreshSec: number },
   { clock, logger }: Pick<Base, "clock" | "logger">,

@@ -8,6 +8,7 @@ import type { NewEventRecord } from "../../src/ports/event-store.js";
 import type { IdempotencyRecord } from "../../src/ports/idempotency-store.js";
 import type { RunOutcome, RunRecord } from "../../src/ports/run-store.js";
 import type { NewTranscriptItem } from "../../src/ports/transcript-store.js";
+import { untouched } from "../../src/runs/admit-message.js";
 
 const RUN: Omit<RunRecord, "trigger"> = {
   id: "run_1",
@@ -34,20 +35,7 @@ const RUN: Omit<RunRecord, "trigger"> = {
   attachmentSources: [],
   onDisconnect: "continue",
   retryOf: null,
-  createdAt: 1_000,
-  startedAt: null,
-  endedAt: null,
-  message: null,
-  outboxLeft: [],
-  model: null,
-  toolRounds: 0,
-  usage: NO_USAGE,
-  finishReason: null,
-  warnings: [],
-  error: null,
-  metadata: {},
-  epoch: 0,
-  claim: null,
+  ...untouched(1_000),
 };
 
 export function aRun(fields: Partial<RunRecord> = {}): RunRecord {
