@@ -4,13 +4,13 @@ import { ServiceError } from "../../domain/errors.js";
 import type { FileService } from "../../runs/file-service.js";
 import type { IncomingContent, MessageRequest } from "../../runs/run-request.js";
 import { type AnswerDeps, answerAdmission, readIdempotencyKey } from "../answer-admission.js";
-import { createRun } from "../contracts.js";
 import { attachmentKind, toIncoming } from "../incoming-content.js";
 import { parseInput } from "../parse-input.js";
 import { takeRunToken } from "../rate-limit.js";
 import { type JsonReader, refuseCostlyJson } from "../read-json.js";
 import { type FormFile, type FormLimits, readForm } from "../read-multipart.js";
 import { type Exchange, implement, type Route } from "../route.js";
+import { createRun } from "../run-contracts.js";
 import { type CreateRun, createRunSchema, runFormSchema } from "../schemas/run-bodies.js";
 import type { TokenBuckets } from "../token-bucket.js";
 

@@ -10,7 +10,7 @@ import {
   listFiles,
   openLink,
   uploadFile,
-} from "../contracts.js";
+} from "../file-contracts.js";
 import { parseInput } from "../parse-input.js";
 import { type FormLimits, readForm } from "../read-multipart.js";
 import { requestAddress } from "../request-address.js";

@@ -2,8 +2,8 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { Metrics } from "../../ports/metrics.js";
 import type { RunService } from "../../runs/run-service.js";
-import { getHealth, getMetrics, getOpenApi, getReadiness, getStartPage } from "../contracts.js";
 import { createOpenApiDocument } from "../openapi.js";
+import { getHealth, getMetrics, getOpenApi, getReadiness, getStartPage } from "../operation-contracts.js";
 import type { PartReadiness, Readiness } from "../readiness.js";
 import { toErrorBody } from "../report-error.js";
 import { requestAddress } from "../request-address.js";

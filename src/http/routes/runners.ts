@@ -2,7 +2,7 @@
 
 import { describeRunners } from "../../runs/runner-metadata.js";
 import type { RunnerRegistry } from "../../runs/runner-registry.js";
-import { listRunners } from "../contracts.js";
+import { listRunners } from "../operation-contracts.js";
 import { implement, type Route } from "../route.js";
 
 export interface RunnerRoutesDeps {

@@ -9,6 +9,10 @@ import {
   sessionIdSchema,
 } from "../../domain/ids.js";
 import type { RunService } from "../../runs/run-service.js";
+import { parseInput } from "../parse-input.js";
+import { takeRunToken } from "../rate-limit.js";
+import type { JsonReader } from "../read-json.js";
+import { type Exchange, implement, pathParameter, type Route } from "../route.js";
 import {
   acknowledgeDelivery,
   cancelRun,
@@ -18,11 +22,7 @@ import {
   listSteering,
   retryRun,
   steerRun,
-} from "../contracts.js";
-import { parseInput } from "../parse-input.js";
-import { takeRunToken } from "../rate-limit.js";
-import type { JsonReader } from "../read-json.js";
-import { type Exchange, implement, pathParameter, type Route } from "../route.js";
+} from "../run-contracts.js";
 import {
   acknowledgeSchema,
   cancelSchema,
