@@ -5,6 +5,17 @@ import type { SteeredMessage, SteeringPlace } from "../domain/steering.js";
 import type { CallOptions } from "../ports/options.js";
 import type { Caller, RunRequest } from "./run-request.js";
 
+export interface DeliveryIds {
+  readonly run: RunId;
+  readonly file: FileId;
+}
+
+/** What the bot's platform did with a file. */
+export interface DeliveryReport {
+  readonly state: "sent" | "failed";
+  readonly detail: string | null;
+}
+
 export interface Admission {
   /** A steered message is no run of its own: the run that it names answers for it (runs §8.2). */
   readonly run: Run | SteeredMessage;
@@ -74,12 +85,7 @@ export interface RunService {
   /** A failed or timed-out run again, as a new run with the same input and attachments (api §2). */
   retry(caller: Caller, id: RunId, options: CallOptions): Promise<Admission>;
   /** What the bot's platform did with a file; `failed` marks the run failed, nothing is sent again (box §9.6). */
-  acknowledge(
-    caller: Caller,
-    id: RunId,
-    fileId: FileId,
-    report: { readonly state: "sent" | "failed"; readonly detail: string | null },
-  ): Promise<Run>;
+  acknowledge(caller: Caller, ids: DeliveryIds, report: DeliveryReport): Promise<Run>;
   /** The surface lost its client; stops the run only if its request asked for that (runs §9.3). */
   clientGone(id: RunId): void;
 }

@@ -1,6 +1,6 @@
 /** Runs as surfaces see them: admission, queue, look-up, cancel, retry, acknowledgement (api §2). */
 import { ServiceError } from "../domain/errors.js";
-import type { FileId, RunId } from "../domain/ids.js";
+import type { RunId } from "../domain/ids.js";
 import {
   isTerminal,
   type PublicStatus,
@@ -19,11 +19,11 @@ import type { RunEvents } from "../ports/run-events.js";
 import type { RunRecord, RunStore } from "../ports/run-store.js";
 import type { SteeringStore } from "../ports/steering-store.js";
 import type { TranscriptStore } from "../ports/transcript-store.js";
+import { acknowledgeDelivery } from "./acknowledge-delivery.js";
 import type { ActiveRuns } from "./active-runs.js";
 import { type AdmitDeps, admitMessage, repeatRun } from "./admit-message.js";
 import { cancelled, cancelRun } from "./cancel-run.js";
 import { Claims } from "./claims.js";
-import { undeliveredError } from "./end-run.js";
 import { ExecuteQueue } from "./execute-queue.js";
 import { followRun } from "./follow-run.js";
 import { judgeKey } from "./idempotency.js";
@@ -31,10 +31,18 @@ import type { Orchestrator } from "./orchestrator.js";
 import { type RecoverDeps, recoverRuns } from "./recover-runs.js";
 import { toRunObject } from "./run-object.js";
 import type { Caller, RunRequest } from "./run-request.js";
-import type { Admission, CancelledRun, CancelOptions, RunPage, RunQuery, RunService } from "./run-service.js";
+import type {
+  Admission,
+  CancelledRun,
+  CancelOptions,
+  DeliveryIds,
+  DeliveryReport,
+  RunPage,
+  RunQuery,
+  RunService,
+} from "./run-service.js";
 import { Steering, steeringMessage } from "./steering.js";
 import type { SteeringEnds } from "./steering-ends.js";
-import { exceptionHandlingOf, withNotice } from "./user-notice.js";
 
 export interface ServeRunsDeps {
   readonly admit: AdmitDeps;
@@ -196,22 +204,11 @@ export class ServeRuns implements RunService {
     return this.#accept(repeatRun(run, ids.create("run"), clock.now()), options);
   }
 
-  async acknowledge(
-    caller: Caller,
-    id: RunId,
-    fileId: FileId,
-    report: { readonly state: "sent" | "failed"; readonly detail: string | null },
-  ): Promise<Run> {
-    const run = await this.#find(caller, id);
-    const file = await this.#deps.files.get(caller.tenant, fileId);
-    if (file === null || file.runId !== run.id)
-      throw new ServiceError("delivery.not_found", "This run has no such delivery.", { param: "file_id" });
-    await this.#deps.files.setState(fileId, report.state === "sent" ? "acked" : "failed");
-    if (report.state === "failed") {
-      const handling = exceptionHandlingOf(this.#deps.admit.plan.pipelines, run.pipeline);
-      await this.#deps.runs.failDelivered(id, withNotice(undeliveredError(file, report.detail), handling));
-    }
-    return this.#toObject(await this.#find(caller, id));
+  async acknowledge(caller: Caller, ids: DeliveryIds, report: DeliveryReport): Promise<Run> {
+    const { files, runs, admit } = this.#deps;
+    const deps = { files, runs, pipelines: admit.plan.pipelines };
+    await acknowledgeDelivery(deps, { run: await this.#find(caller, ids.run), fileId: ids.file }, report);
+    return this.#toObject(await this.#find(caller, ids.run));
   }
 
   clientGone(id: RunId): void {

@@ -1,6 +1,6 @@
 /** Runs without brains: a test says what becomes of each, and the surface is seen to show it. */
 import { ServiceError } from "../../src/domain/errors.js";
-import type { FileId, RunId } from "../../src/domain/ids.js";
+import type { RunId } from "../../src/domain/ids.js";
 import {
   type PublicStatus,
   type Run,
@@ -16,6 +16,7 @@ import type {
   Admission,
   CancelledRun,
   CancelOptions,
+  DeliveryIds,
   RunPage,
   RunQuery,
   RunService,
@@ -163,9 +164,9 @@ export class FakeRunService implements RunService {
     return this.admit(request, caller, options);
   }
 
-  async acknowledge(caller: Caller, id: RunId, fileId: FileId): Promise<Run> {
-    const { run } = this.#find(caller, id);
-    if (run.deliveries.some((delivery) => delivery.id === fileId)) return run;
+  async acknowledge(caller: Caller, ids: DeliveryIds): Promise<Run> {
+    const { run } = this.#find(caller, ids.run);
+    if (run.deliveries.some((delivery) => delivery.id === ids.file)) return run;
     throw new ServiceError("delivery.not_found", "This run has no such delivery.");
   }
 

@@ -103,7 +103,7 @@ function changeRunRoutes({ runs, json, rate }: RunRoutesDeps): readonly Route[] 
     implement(acknowledgeDelivery, async (exchange) => {
       const { body } = await json.readAs(acknowledgeSchema, exchange);
       const ids = { run: readRunId(exchange), file: readDeliveryId(exchange) };
-      exchange.response.json(await runs.acknowledge(exchange.caller, ids.run, ids.file, body));
+      exchange.response.json(await runs.acknowledge(exchange.caller, ids, body));
     }),
   ];
 }

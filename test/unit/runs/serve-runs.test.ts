@@ -40,12 +40,6 @@ function aBase64File(text: string): IncomingContent {
   return { type: "attachment", kind: "file", name: "table.csv", mimeType: null, source };
 }
 
-/** A completed run with a delivery, and the delivery of another run. */
-async function deliver({ stores }: RunWorld): Promise<void> {
-  await stores.runs.create(aRun({ state: "completed" }));
-  await stores.files.register([aFile(), aFile({ id: "file_2", runId: "run_2" })]);
-}
-
 async function readAll(events: AsyncIterable<RunEvent>): Promise<string[]> {
   const types: string[] = [];
   for await (const { type } of events) types.push(type);
@@ -470,47 +464,19 @@ describe("ServeRuns: retry", () => {
 });
 
 describe("ServeRuns: acknowledgement", () => {
-  it("keeps that the receiver got a file", async () => {
-    await using world = aRunWorld();
-    await deliver(world);
-    const run = await world.serve.acknowledge(CALLER, "run_1", "file_1", { state: "sent", detail: null });
-    expect(run).toMatchObject({ status: "completed", deliveries: [{ id: "file_1", state: "acked" }] });
-  });
-
-  it("fails the run where a file did not reach the user; nothing is sent again", async () => {
-    await using world = aRunWorld();
-    await deliver(world);
-    const report = { state: "failed", detail: "too large for the platform" } as const;
-    const run = await world.serve.acknowledge(CALLER, "run_1", "file_1", report);
-    expect(run).toMatchObject({
-      status: "failed",
-      deliveries: [{ id: "file_1", state: "failed" }],
-      error: { code: "delivery.failed", details: { detail: "too large for the platform" } },
-    });
-    expect(await world.stores.runs.listOpen()).toEqual([]);
-  });
-
   it("fails a run at its end where the report came before it", async () => {
     const { world, held } = aHeldWorld();
     await using _closing = world;
     const id = await send(world, "One");
     await tick();
     await world.stores.files.register([aFile({ runId: id })]);
-    await world.serve.acknowledge(CALLER, id, "file_1", { state: "failed", detail: null });
+    await world.serve.acknowledge(CALLER, { run: id, file: "file_1" }, { state: "failed", detail: null });
     held.release("One");
     expect(await world.serve.wait(CALLER, id, CALL)).toMatchObject({
       status: "failed",
       error: { code: "delivery.failed" },
       message: { content: "Answer to One" },
     });
-  });
-
-  it.each(["file_2", "file_9"] as const)("knows no delivery of another run: %s", async (fileId) => {
-    await using world = aRunWorld();
-    await deliver(world);
-    await expect(
-      world.serve.acknowledge(CALLER, "run_1", fileId, { state: "sent", detail: null }),
-    ).rejects.toMatchObject({ code: "delivery.not_found" });
   });
 });
 
@@ -523,7 +489,8 @@ describe("ServeRuns: look-up", () => {
     ["retry", (world) => world.serve.retry(OTHER, "run_1", CALL)],
     [
       "acknowledge",
-      (world) => world.serve.acknowledge(OTHER, "run_1", "file_1", { state: "sent", detail: null }),
+      (world) =>
+        world.serve.acknowledge(OTHER, { run: "run_1", file: "file_1" }, { state: "sent", detail: null }),
     ],
   ])("does not know the runs of another tenant: %s", async (_what, act) => {
     await using world = aRunWorld();
