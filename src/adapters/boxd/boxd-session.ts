@@ -14,12 +14,13 @@ import type { Logger } from "../../ports/logger.js";
 import type { CallOptions } from "../../ports/options.js";
 import type { BoxdCommand } from "./boxd-command.js";
 import { BoxdConnection } from "./boxd-connection.js";
-import { BoxdHandle, type SharedHelper } from "./boxd-handle.js";
+import { BoxdHandle } from "./boxd-handle.js";
 import { BoxdRelay, proxyVariables } from "./boxd-relay.js";
 import { helperFault } from "./frame-codec.js";
 import { FullDiskWatch } from "./full-disk-watch.js";
 import { measureWorkspace } from "./measure-workspace.js";
 import { type QuotaGuard, QuotaWatch } from "./quota-watch.js";
+import type { SharedHelper } from "./shared-helper.js";
 
 const MAX_FAULTS = 2;
 
