@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import express, { type Request, type RequestHandler, type Response } from "express";
 import type { z } from "zod";
 import { ServiceError } from "../domain/errors.js";
+import { JsonCost } from "../lib/json-cost.js";
 import { parseInput } from "./parse-input.js";
 
 /** Levels of objects and lists. */
@@ -101,43 +102,15 @@ function readRefusal(error: unknown): Error {
   return error.cause instanceof ServiceError ? error.cause : error;
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
-
 /**
  * Looks at the text before anything parses it.
  * @throws ServiceError `request.invalid` for text that is nested too deep or holds too many values
  */
 export function refuseCostlyJson(bytes: Uint8Array): void {
-  let values = 1;
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte === QUOTE) at = findEndOfText(bytes, at + 1);
-    else if (byte === COMMA) values += 1;
-    else if (OPENING.has(byte)) {
-      values += 1;
-      depth += 1;
-    } else if (CLOSING.has(byte)) depth -= 1;
-    if (depth > MAX_JSON_DEPTH) throw tooCostly(`be nested ${MAX_JSON_DEPTH} levels deep`);
-    if (values > MAX_JSON_VALUES) throw tooCostly(`hold ${MAX_JSON_VALUES} values`);
+  try {
+    new JsonCost({ maxValues: MAX_JSON_VALUES, maxDepth: MAX_JSON_DEPTH }).addAll(bytes);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ServiceError("request.invalid", error.message, { hint: "Send large data as files." });
   }
-}
-
-/** @returns where the closing quote stands, or the end of everything */
-function findEndOfText(bytes: Uint8Array, start: number): number {
-  for (let at = start; at < bytes.length; at += 1) {
-    if (bytes[at] === BACKSLASH) at += 1;
-    else if (bytes[at] === QUOTE) return at;
-  }
-  return bytes.length;
-}
-
-function tooCostly(limit: string): ServiceError {
-  return new ServiceError("request.invalid", `JSON may ${limit}; more came.`, {
-    hint: "Send large data as files.",
-  });
 }

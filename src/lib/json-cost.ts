@@ -33,6 +33,11 @@ export class JsonCost {
     else if (CLOSING.has(byte)) this.#depth -= 1;
   }
 
+  /** The next bytes of the text. @throws RangeError that names the limit which was passed */
+  addAll(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += 1) this.add(bytes[at] ?? 0);
+  }
+
   /** Another text begins. */
   reset(): void {
     this.#values = 1;

@@ -79,7 +79,7 @@ export class PipeTransport implements Transport {
   #deliver(line: Buffer): void {
     if (line[0] !== OPENING_BRACE) return;
     this.#cost.reset();
-    for (const byte of line) this.#cost.add(byte);
+    this.#cost.addAll(line);
     const message = readMessage(line);
     if (message !== null) this.onmessage?.(message);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { JsonCost } from "../../../src/lib/json-cost.js";
 
 function read(text: string, cost = new JsonCost({ maxValues: 5, maxDepth: 2 })): JsonCost {
-  for (const byte of Buffer.from(text)) cost.add(byte);
+  cost.addAll(Buffer.from(text));
   return cost;
 }
 
